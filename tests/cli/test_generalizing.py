@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -359,3 +360,57 @@ def test_rows_from_marginals(call: Call, tmp_path: Path) -> None:
     made = pl.read_csv("people.csv")
     assert made.height == 50
     assert set(made["age"]) == {30}
+
+
+def test_no_command_writes_over_what_it_reads(call: Call, tmp_path: Path) -> None:
+    code, _, err = call("protect", "plan.toml")
+    assert code == 0, err
+    (tmp_path / "link.csv").symlink_to(tmp_path / "register.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "register.csv")
+    (tmp_path / "shares.csv").write_text("column,value,share\nsex,f,1\n")
+    published = str(tmp_path / "release" / "data.csv")
+    full = PLAN.replace('use = "mondrian"', 'use = "full-domain"')
+    (tmp_path / "full.toml").write_text(full)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for words in (
+        ["hierarchy", "register.csv", "zip", "-o", "register.csv"],
+        ["hierarchy", "register.csv", "zip", "-o", "link.csv"],
+        ["hierarchy", "link.csv", "zip", "-o", "register.csv"],
+        ["hierarchy", "register.csv", "zip", "-o", "hard.csv"],
+        ["hierarchy", "plan.toml", "zip", "-o", "register.csv"],
+        ["hierarchy", "plan.toml", "zip", "-o", "plan.toml"],
+        ["lattice", "full.toml", "-o", "register.csv"],
+        ["tune", "plan.toml", "--at-most", "0.2", "-o", "register.csv"],
+        ["impute", published, "-o", published],
+        ["impute", "release", "-o", published],
+        ["prepare", "release", "-o", published],
+        ["prepare", published, "--original", "register.csv", "-o", "register.csv"],
+        ["draw-marginals", "shares.csv", "10", "-o", "shares.csv"],
+        ["init", "register.csv", "-o", "register.csv"],
+        ["table", "init", "register.csv", "-d", "sex", "-o", "register.csv"],
+        ["assess", "register.csv", published, "--plan", "plan.toml", "-o", "plan.toml"],
+        ["compare", "release", "-o", "release/report.html"],
+    ):
+        code, _, err = call(*words, "--replace")
+        assert code == 4, (words, err)
+        assert "is what this command reads" in err, words
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    code, _, err = call("hierarchy", "register.csv", "zip", "-o", "shares.csv", "--replace")
+    assert code == 0, err
+
+
+def test_a_name_begins_no_line_of_its_own(call: Call, tmp_path: Path) -> None:
+    forged = "age\nall is well"
+    rng = np.random.default_rng(0)
+    ages = pl.Series(rng.integers(18, 80, 200))
+    target = ["y" if age > 50 else "n" for age in ages]
+    pl.DataFrame({forged: ages, "target": target}).write_csv(tmp_path / "forged.csv")
+    for words in (
+        ["hierarchy", "forged.csv", forged, "-o", "ages.csv"],
+        ["information", "forged.csv", "--target", "target"],
+        ["information", "forged.csv", "--target", forged],
+    ):
+        code, out, err = call(*words)
+        assert code == 0, err
+        assert "age all is well" in out
+        assert not any(line.startswith("all is well") for line in (out + err).splitlines())

@@ -41,6 +41,12 @@ def people_file(t: Table) -> str:
 
 Parameters = Callable[[Table], dict[str, Any]]
 
+_LISTED = [
+    *(1, 2, 40, 80, "a", "b", "c", "02139", "02141", "10001"),
+    *("1950-01-31", "1978-02-13", "2001-12-01"),
+]
+"""The values of all domains that posets are bound to."""
+
 PARAMETERS: dict[str, Parameters] = {
     "global-recoding": lambda t: {"levels": {t.schema.quasi[0]: 1}},
     "top-bottom-coding": lambda t: {"top_share": 0.1, "bottom_share": 0.1},
@@ -109,7 +115,8 @@ PARAMETERS: dict[str, Parameters] = {
     "model-mixture": lambda t: {"columns": t.names[:40]} if len(t.names) > 100 else {},
     "prefix": lambda t: {"lengths": [5, 3]},
     "bins": lambda t: {"edges": [0, 30, 60, 90]},
-    "order": lambda t: {"groups": [2, 2]},
+    "order": lambda t: {"order": _LISTED, "groups": [2, 2]},
+    "redaction": lambda t: {"length": 10},
     "partial-order": lambda t: {"parents": {"a": ["x", "y"], "b": ["x"], "c": ["y"]}},
     "code-frequency": lambda t: {"over": "suppression"},
     "hierarchy": lambda t: {"levels": [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]]},

@@ -153,7 +153,13 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("redaction", {"hidden": [3, 6]}),
     ("priority", {"levels": 4}),
     ("priority", {"levels": 4, "other": "*"}),
-    ("order", {"groups": [5, 5]}),
+    (
+        "order",
+        {
+            "order": [(dt.date(2020, 1, 1) + dt.timedelta(n)).isoformat() for n in range(500)],
+            "groups": [5, 5],
+        },
+    ),
 ]
 
 

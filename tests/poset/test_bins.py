@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
@@ -82,6 +83,8 @@ def test_bins_hold_what_is_written(
     values: list[Any], width: Any, fanouts: list[int], origin: Any, pattern: str
 ) -> None:
     values.sort()
+    if width < 1 and isinstance(values[0], int):
+        width *= 10
     tree = Bins(width=width, fanouts=fanouts, origin=origin, pattern=pattern).bind(values)
     columns = levels_of(tree, values)
     assert nested(columns)
@@ -137,6 +140,28 @@ def test_labels_that_could_be_mistaken() -> None:
         Bins(width=2.5).bind([dt.date(2020, 1, 1)])
     with pytest.raises(ValueError, match=r"origin: .* is not a date -> give it as"):
         Bins(width=2, origin=5).bind([dt.date(2020, 1, 1)])
+
+
+@pytest.mark.parametrize("values", [[1, 29, 30], [2**53, 2**53 + 1, 2**53 + 2], [1.5, 29.0, 30.0]])
+@pytest.mark.parametrize("width", [1e-15, 1e-9, 0.5, 1.1, 1.5, 2])
+@pytest.mark.parametrize("pattern", ["", "{low} to {next}"])
+def test_no_label_leaves_out_its_own_values(values: list[Any], width: float, pattern: str) -> None:
+    source = Bins(width=width, fanouts=[2], pattern=pattern)
+    if isinstance(values[0], int) and width < 1:
+        with pytest.raises(ValueError, match=f"no bin of width {width} holds two whole numbers"):
+            source.bind(values)
+        return
+    if width < 1e-9:
+        with pytest.raises(ValueError, match=r"is too fine: the bin of 29 .* -> a larger width"):
+            source.bind(values)
+        return
+    tree = source.bind(values)
+    for level in (1, 2):
+        for value, label in zip(values, tree.at_level(values, level), strict=True):
+            ends = [Fraction(end) for end in re.findall(r"[\d.]+", label)]
+            closed = not pattern and isinstance(value, int)
+            assert ends[0] <= value
+            assert value <= ends[-1] if closed else value < ends[-1]
 
 
 def test_given_edges_take_a_pattern_too() -> None:

@@ -72,9 +72,9 @@ HOSTILE = st.text(st.sampled_from('ab*;,\t"\n\r\x85\u2028\ufeff {}|é'), min_siz
 )
 def test_hostile_values_come_back(values: list[str], kind: str) -> None:
     sources: dict[str, PosetSource] = {
-        "order": OrderTree(groups=[2, 2], pattern="{first};\n{last}"),
+        "order": OrderTree(order=values, groups=[2, 2], pattern="{first};\n{last}"),
         "priority": Priority(levels=3, other='"other" {count}'),
-        "redaction": Redaction(character="#", pad="?"),
+        "redaction": Redaction(character="#", pad="?", length=6),
         "balanced": Balanced(),
     }
     counts = np.arange(len(values), dtype=np.int64)
@@ -106,7 +106,7 @@ def test_dates_and_numbers_come_back(days: list[dt.date], numbers: list[int]) ->
         (DateTree(levels=["day", "week", "iso-year"]).bind(sorted(days)), days),
         (DateTree().bind(sorted(days)), days),
         (Bins(width=7, fanouts=[3], low=-20, pattern="{low}~{high}").bind(numbers), numbers),
-        (Redaction(align="right").bind(sorted(numbers)), numbers),
+        (Redaction(align="right", length=3).bind(sorted(numbers)), numbers),
     ]
     for tree, values in made:
         back = Hierarchy(levels=poset_rows(tree)).bind(sorted(values))
@@ -119,7 +119,8 @@ def test_arx_layout_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "age.csv"
     write_poset(Bins(width=5, fanouts=[2], high=90, pattern="{low}-{high}").bind([3, 38, 93]), path)
     assert path.read_bytes() == b"3;0-4;0-9;*\n38;35-39;30-39;*\n93;>=90;>=90;*\n"
-    quoted = OrderTree(groups=[2], pattern="{first} {last}").bind(['a;"b"', "c\nd", "e"])
+    values = ['a;"b"', "c\nd", "e"]
+    quoted = OrderTree(order=values, groups=[2], pattern="{first} {last}").bind(values)
     write_poset(quoted, path)
     assert path.read_text("utf-8") == (
         '"a;""b""";"a;""b"" c\nd";*\n"c\nd";"a;""b"" c\nd";*\ne;e;*\n'

@@ -42,9 +42,24 @@ class TestOrder:
             {"g": ["c", "a"]},
             kinds={"g": "ordinal"},
             categories={"g": ["a", "b", "c"]},
-            posets={"g": {"kind": "order", "groups": [2]}},
+            posets={"g": {"kind": "order", "order": ["a", "b", "c"], "groups": [2]}},
         )
         assert code(people, "g").poset.lub(["a", "b"]) == "a-b"
+
+    @pytest.mark.parametrize("hidden", [107, 140, 9])
+    def test_no_value_of_the_records_is_in_the_label_of_others(self, hidden: int) -> None:
+        seen = [*range(18, 80)]
+        with pytest.raises(ValueError, match=r'-> order = \["18", .*"79"') as caught:
+            OrderTree(groups=[10, 2]).bind([*seen, hidden])
+        assert f'"{hidden}"]' in str(caught.value)  # the owner may see it
+        tree = OrderTree(order=[*range(150)], groups=[10, 2]).bind(sorted([*seen, hidden]))
+        assert tree.at_level([78, 79], 1) == ["70-79"] * 2
+        known = OrderTree(order=[*range(150)], groups=[10, 2]).bind(seen)
+        assert levels_of(tree, seen) == levels_of(known, seen)
+
+    def test_an_order_that_is_missing_is_listed_in_part(self) -> None:
+        with pytest.raises(ValueError, match=r'"99", \.\.\.\], and all others'):
+            OrderTree(groups=[10]).bind(range(5000))
 
     @given(st.integers(0, 12), st.lists(st.integers(2, 4), min_size=1, max_size=3), st.data())
     def test_neighbours_join(self, size: int, fanouts: list[int], data: st.DataObject) -> None:
@@ -59,7 +74,7 @@ class TestOrder:
                 left = len(ends)
             else:
                 left = -(-left // fanout)
-        tree = OrderTree(groups=groups).bind(values)
+        tree = OrderTree(order=values, groups=groups).bind(values)
         columns = levels_of(tree, values)
         assert nested(columns)
         assert tree.levels == len(groups) + 2
@@ -92,11 +107,13 @@ class TestOrder:
         with pytest.raises(ValueError, match=r'"c" \(and 1 more\) is not in `order` -> add'):
             OrderTree(order=["a", "b"], groups=[2]).bind(["a", "c", "d"])
         with pytest.raises(ValueError, match="level 1 joins 3 values, but there are 2"):
-            OrderTree(groups=[[2, 1]]).bind(["a", "b"])
+            OrderTree(order=["a", "b"], groups=[[2, 1]])
         with pytest.raises(ValueError, match='"a" stands for two groups'):
-            OrderTree(groups=[[2, 1]], pattern="{first}").bind(["a", "b", "c"])
+            OrderTree(order=[*"abc"], groups=[[2, 1]], pattern="{first}").bind([*"abc"])
         with pytest.raises(ValueError, match='"x" stands for two groups'):
-            OrderTree(groups=[[2, 2], 2], names=[["x", "y"], ["x"]]).bind(["a", "b", "c", "d"])
+            OrderTree(order=[*"abcd"], groups=[[2, 2], 2], names=[["x", "y"], ["x"]]).bind(
+                [*"abcd"]
+            )
         assert OrderTree(groups=[[2, 1], 2]).bind([]).levels == 4
 
 
@@ -164,6 +181,13 @@ class TestPriority:
             Priority().bind(["a"], np.array([1, 2]))
         with pytest.raises(ValueError, match="stands for two groups -> give `other`"):
             Priority(levels=3).bind(["other (2 values)", *"abc"], np.array([9, 1, 1, 9]))
-        for words in ({"levels": 2}, {"other": "rest"}, {"other": ""}, {"order": ["a", "a"]}):
+        # Levels take memory, each as much as the values do.
+        for words in (
+            {"levels": 2},
+            {"levels": 10**8},
+            {"other": "rest"},
+            {"other": ""},
+            {"order": ["a", "a"]},
+        ):
             with pytest.raises(ParameterError):
                 Priority.build(words)

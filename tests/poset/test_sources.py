@@ -61,7 +61,7 @@ def test_every_parameter_is_described(source: type[PosetSource]) -> None:
         Bins(width=2.5, origin=dt.date(2020, 1, 1)),
         Balanced(fanout=3, levels=4, ordered=False),
         DateTree(levels=["week", "iso-year"]),
-        Redaction(hidden=[1, 3], side="left", align="right", character="#", pad="."),
+        Redaction(hidden=[1, 3], length=6, side="left", align="right", character="#", pad="."),
         OrderTree(order=[1, 2, 3], groups=[[2, 1], 2], names=[["low", "high"], []]),
         Priority(levels=5, first="frequent", other="*"),
         ValueSet(),

@@ -20,6 +20,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.linkage.seen import seen
 from sfumato.data.pair import Pair
+from sfumato.errors import SchemaError
 from sfumato.measurement import Rounding
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.step import build
@@ -346,3 +347,54 @@ def test_who_answered_nothing_is_not_told_by_the_figure_before_masking() -> None
         told.append(_told(next(one for one in made if 399 not in one.pair.rows)))
     assert told[0] == told[1]
     assert all("baseline" not in figure for figure in told[0].values())
+
+
+CODES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "redaction": (["10001", "1000123", "100012345"], {"kind": "redaction", "length": 9}),
+    "redaction from the end": (
+        ["10001", "1000123", "999999999"],
+        {"kind": "redaction", "length": 9, "align": "right"},
+    ),
+    "order": (
+        ["10039", "10107", "10140"],
+        {"kind": "order", "order": [*range(10000, 10150)], "groups": [10, 2]},
+    ),
+}
+
+
+@pytest.mark.parametrize("poset", CODES)
+def test_labels_tell_nothing_of_a_code_that_nobody_sees(poset: str, tmp_path: Path) -> None:
+    """Neither its length nor itself, where it was not sampled."""
+    values, words = CODES[poset]
+    rng = np.random.default_rng(4)
+    codes = [f"{code:05}" for code in rng.integers(10000, 10040, 400)]
+    sexes = rng.choice(["f", "m"], 400)
+    recoding = sf.method("global-recoding", levels={"code": 1})
+    if poset == "redaction":
+        recoding = sf.method("full-domain", k=3, levels={"code": 5})
+    steps = [recoding, sf.method("sampling", share=0.8)]
+
+    def released(records: pl.DataFrame, words: dict[str, Any]) -> Release:
+        people = sf.table(records, quasi=["code", "sex"], posets={"code": words})
+        return sf.protect(people, steps, SEED, require=NOBODY)
+
+    drawn = released(pl.DataFrame({"code": codes, "sex": sexes}), words).pair.rows
+    assert drawn is not None
+    nobody = next(row for row in range(400) if row not in drawn)
+    told = []
+    for hidden in values:
+        codes[nobody] = hidden
+        records = pl.DataFrame({"code": codes, "sex": sexes})
+        bare = {key: word for key, word in words.items() if key not in ("length", "order")}
+        if hidden != values[0] or words["kind"] == "order":
+            with pytest.raises(SchemaError, match=r"length = |order = "):
+                released(records, bare)
+        release = released(records, words)
+        assert release.pair.rows is not None
+        assert nobody not in release.pair.rows
+        release.save(tmp_path / hidden)
+        evidence = json.loads((tmp_path / hidden / "evidence.json").read_text("utf-8"))
+        facts = {k: v for k, v in evidence["steps"][0]["did"].items() if "level" in k}
+        told.append(((tmp_path / hidden / "data.csv").read_text(), facts))
+    assert told[0] == told[1] == told[2]
+    assert len(set(release.table["code"])) > 2

@@ -76,7 +76,7 @@ def init(
     if "missing" in options:
         options["missing"] = ("", *options["missing"])
     target = output or Path(f"{_plan_name(file)}.toml")
-    base.refuse_existing(target, replace=replace, other="--output OTHER.toml")
+    base.refuse_existing(target, replace=replace, other="--output OTHER.toml", read=[file])
     asked = show.role_of if ask else None
     # Plans in a folder have different names, so that their releases do not collide.
     text = draft_plan(
@@ -312,7 +312,7 @@ def assess(
         sheet=sheet, delimiter=delimiter, encoding=encoding, decimal=decimal, thousands=thousands,
         missing=missing, sentinel=sentinel, header=header, dates=dates, limit=limit,
     )  # fmt: skip
-    base.refuse_existing(output, replace=replace)
+    base.refuse_existing(output, replace=replace, read=[original, masked, plan, reference])
     evidence = measure_all(
         original,
         masked or None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from . import stopping
 
 if TYPE_CHECKING:
     from ..data.table import Table
+    from ..release.plan.plan import Plan
 
 app = typer.Typer(
     name="sfumato",
@@ -71,11 +73,32 @@ ReplacePage = Annotated[bool, Option("--replace", help="Overwrite the report.")]
 Draw = Annotated[int, Option(help="Repeat a draw.", min=0)]
 
 
-def refuse_existing(path: Path | None, *, replace: bool, other: str = "another --output") -> None:
-    """Stop, before any work, where a file would be overwritten unasked."""
-    if path is not None and path.exists() and not replace:
-        raise OutputError(f"{path} exists already", remedy=f"--replace, or {other}")
+def refuse_existing(
+    path: Path | None,
+    *,
+    replace: bool,
+    other: str = "another --output",
+    read: Iterable[str | Path | None] = (),
+) -> None:
+    """Stop, before any work, where a file would be overwritten unasked, or one that is `read` (or
+    lies in a folder that is) at all."""
+    if path is not None and path.exists():
+        here = path.resolve()
+        for one in read:
+            if one and not is_address(str(one)) and Path(one).exists():
+                there = Path(one).resolve()
+                if path.samefile(there) or there in here.parents:
+                    raise OutputError(f"{path} is what this command reads", remedy=other)
+        if not replace:
+            raise OutputError(f"{path} exists already", remedy=f"--replace, or {other}")
     stopping.watch(path)
+
+
+def records_of(chosen: Plan, plan: Path, input: str = "") -> str:
+    """Where a plan's records are, or those that are given instead."""
+    from ..release.records.run import source_of
+
+    return source_of(chosen, plan.parent, input or None)
 
 
 def require_folder(path: Path) -> None:

@@ -44,10 +44,11 @@ def tune(
     from ..release.records.run import read_input
 
     show.load_plugins(plugin)
-    base.refuse_existing(output, replace=replace)
+    chosen = Plan.read(plan)
+    # A tuned plan may take the place of the one that it comes from.
+    base.refuse_existing(output, replace=replace, read=[base.records_of(chosen, plan, input)])
     if output is not None:
         base.require_folder(output)
-    chosen = Plan.read(plan)
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)
         tuned = raise_parameter(
@@ -103,8 +104,8 @@ def risk_utility(
     show.load_plugins(plugin)
     if output is not None:
         check(output, "map", (*FIGURES, *TABLES))
-    base.refuse_existing(output, replace=replace)
     chosen = Plan.read(plan)
+    base.refuse_existing(output, replace=replace, read=[plan, base.records_of(chosen, plan, input)])
     with show.progress(quiet=json) as tell, lines_of(plan):
         original, _ = read_input(chosen, plan.parent, input or None)
         found = risk_utility_map(
@@ -141,7 +142,7 @@ def compare(
     from ..explore.compare import compare as put_together
 
     show.load_plugins(plugin)
-    base.refuse_existing(output, replace=replace)
+    base.refuse_existing(output, replace=replace, read=[*releases, original, plan])
     found = put_together(
         *releases,
         original=original or None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 Published = Annotated[str, Argument(metavar="RELEASE", help="Folder or file of a release.")]
 
 
-def _free(path: Path, *, replace: bool) -> None:
+def _free(path: Path, *, replace: bool, read: Iterable[str | Path | None]) -> None:
     if path.is_dir():
         raise OutputError(f"{path} is a folder", remedy="name a file as --output")
-    base.refuse_existing(path, replace=replace)
+    base.refuse_existing(path, replace=replace, read=read)
     base.require_folder(path)
 
 
@@ -80,13 +80,12 @@ def hierarchy(
     from ..release.plan.plan import Plan
     from ..release.records.run import read_input
 
+    plan = Plan.read(source) if source.endswith(".toml") else None
+    records = source if plan is None else base.records_of(plan, Path(source))
     if output is not None:
-        _free(output, replace=replace)
+        _free(output, replace=replace, read=[source, records])
     words = _poset_words(poset) if poset else None
-    if source.endswith(".toml"):
-        table, _ = read_input(Plan.read(source), Path(source).parent)
-    else:
-        table = base.read_by(None, source)
+    table, _ = read_input(plan or Plan(), Path(), records)
     declared = words is None and table.schema[column].poset is not None
     found = made_for(table, column, words)
     found.rows()  # what is wrong with it is said before anything else
@@ -106,7 +105,7 @@ def hierarchy(
     if levels is not None:
         _levels(levels, found.missing)
     if output is not None:
-        say(f"{column} in {output}, which holds every value of the column")
+        say(f"{one_line(column)} in {output}, which holds every value of the column")
 
 
 def _poset_words(given: str) -> dict[str, Any]:
@@ -172,8 +171,8 @@ def lattice(
 
     if output is not None:
         check(output, "lattice", ENDINGS)
-    base.refuse_existing(output, replace=replace)
     chosen = Plan.read(plan)
+    base.refuse_existing(output, replace=replace, read=[plan, base.records_of(chosen, plan, input)])
     with show.progress(quiet=json) as tell, lines_of(plan):
         table, _ = read_input(chosen, plan.parent, input or None)
         found = look(table, chosen, best=best, exhaustive=exhaustive, seed=seed, progress=tell)
@@ -219,17 +218,17 @@ def impute(
     if copies > 1:
         paths = [output.with_stem(f"{output.stem}-{i + 1}") for i in range(copies)]
     for path in paths:
-        _free(path, replace=replace)
+        _free(path, replace=replace, read=[release])
     table = read_published(release)
     found = fill(table, base.names(columns), way=way, m=copies, seed=seed)  # type: ignore[arg-type]
     for path, made in zip(paths, found.tables, strict=True):
         write(made, path, replace=replace)
     if found.filled:
-        say(found)
+        say(one_line(str(found)))
     else:
         say("nothing was filled: no cell of these columns is suppressed or generalized")
     for name, why in found.left_out.items():
-        say(f"  {name} is left as it is: it {why}")
+        say(f"  {one_line(name)} is left as it is: it {why}")
     say(*(f"  {path}" for path in paths), sep="\n")
 
 
@@ -250,7 +249,7 @@ def prepare(
     from ..data.io import write
     from ..data.linkage.earlier import read_published, read_release
 
-    _free(output, replace=replace)
+    _free(output, replace=replace, read=[release, original, plan])
     if plan is not None and not original:
         raise ParameterError("--plan tells of the original's columns", remedy="--original FILE")
     before: Table | None = None
@@ -274,11 +273,11 @@ def prepare(
     write(found.table, output, replace=replace)
     prepared = _prepared(shown, found)
     if prepared:
-        say(f"prepared {', '.join(prepared)}")
+        say(f"prepared {one_line(', '.join(prepared))}")
     else:
         hint = "" if original else " (--original FILE can tell)"
         say(f"nothing was prepared: no label and no suppressed cell is known{hint}")
-    say(f"{found.table.height:,} rows in {output}; their weights are in {found.weight}")
+    say(f"{found.table.height:,} rows in {output}; their weights are in {one_line(found.weight)}")
     if prepared and original:
         say("values of the original went into it: do not publish it")
 
@@ -335,7 +334,7 @@ def draw_marginals(
     from ..data.io import write
     from ..rng import stream
 
-    _free(output, replace=replace)
+    _free(output, replace=replace, read=[file])
     if not file.is_file():
         raise InputError(f"there is no file {file}", remedy="a CSV of column,value,share")
     made = from_marginals(file, rows, stream(seed, 0, "marginals"))

@@ -78,7 +78,7 @@ def components(
     from ..explore.components import kernel_components
     from ..release.pairing import read_tables
 
-    base.refuse_existing(output, replace=replace)
+    base.refuse_existing(output, replace=replace, read=[original, masked, plan, reference])
     before, after, others = read_tables(original, masked, plan=plan, reference=reference)
     found = kernel_components(before, after, reference=others, components=count, degree=degree)
     if output is not None:

@@ -42,7 +42,7 @@ def init(
     """Draft the plan of a table: dimensions, usual rules, a method."""
     from ..release.plan.table_draft import draft_table
 
-    base.refuse_existing(output, replace=replace, other="--output OTHER.toml")
+    base.refuse_existing(output, replace=replace, other="--output OTHER.toml", read=[file])
     source = base.source_of(file, output.parent)
     folder = f"{output.stem}-release"
     text = draft_table(file, base.names(dimensions), value, path=source, output=folder)

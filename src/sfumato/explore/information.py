@@ -28,6 +28,7 @@ from ..data.schema import Role
 from ..data.table import Table, table
 from ..errors import MeasureError, ParameterError
 from ..rng import stream
+from ..texts import one_line
 
 Against = Literal["random", "shuffled"]
 
@@ -104,13 +105,13 @@ class InformationReport:
             advice = "keep" if one.keep else "leave out"
             rows.append(
                 (
-                    one.name,
+                    one_line(one.name),
                     f"{one.values:,}",
                     f"{one.information:.4f}",
                     f"{one.random:.4f}",
                     ratio,
                     "-" if one.p is None else f"{one.p:.2g}" if one.p >= 1e-4 else "<0.0001",
-                    f"{advice} ({one.note})" if one.note else advice,
+                    f"{advice} ({one_line(one.note)})" if one.note else advice,
                 )
             )
         widths = [max(len(row[i]) for row in rows) for i in range(6)]
@@ -121,7 +122,7 @@ class InformationReport:
             for row in rows
         ]
         what = f"{self.classes} classes{', cut from its numbers' if self.cut else ''}"
-        head = f"what each column tells about {self.target} ({what}), in bits"
+        head = f"what each column tells about {one_line(self.target)} ({what}), in bits"
         chance = "a random column" if self.against == "random" else "the column in random order"
         foot = (
             f"{self.against}: {chance}, mean of {self.repeats}; values that occur fewer than "

@@ -62,7 +62,11 @@ def test_an_ordinals_neighbours_join(count: int, groups: list[int]) -> None:
     people = table(
         {"grade": levels * 3}, kinds={"grade": "ordinal"}, categories={"grade": levels}
     )
-    assert proposed(people, "grade").poset == {"kind": "order", "groups": groups}
+    assert proposed(people, "grade").poset == {
+        "kind": "order",
+        "order": levels,
+        "groups": groups,
+    }
     assert sf.hierarchy(people, "grade").preview()["groups"].to_list()[-2:] == [2, 1]
 
 

@@ -141,6 +141,10 @@ class Bins(PosetSource):
         assert self.width is not None
         if not isinstance(scale, NumberScale) and self.width % 1:
             raise ValueError(f"dates are cut at whole days, not {self.width} -> width = 7, say")
+        if scale.whole and self.width < 1:
+            raise ValueError(
+                f"no bin of width {self.width} holds two whole numbers -> width = 2, say"
+            )
         # In fractions of the decimal texts: three times 0.1 is 0.3, not 0.30000000000000004.
         unit = _exact(self.width) * scale.day
         low = -INFINITY if self.low is None else _number("low", self.low, scale)
@@ -153,9 +157,11 @@ class Bins(PosetSource):
             size = joined * unit
             inside: dict[int, tuple[Number, Number]] = {}
             for place in dict.fromkeys(at // joined for at in finest):
-                begin = origin + place * size
-                inside[place] = max(_plain(begin), first), min(_plain(begin + size), last)
-            yield [
+                edges = (origin + place * size, origin + (place + 1) * size)
+                # Whole numbers stay whole: floats do not tell 2**53 + 1 from 2**53.
+                begin, end = map(math.ceil if scale.whole else _plain, edges)
+                inside[place] = max(begin, first), min(end, last)
+            bins = [
                 (-INFINITY, low)
                 if number < low
                 else (high, INFINITY)
@@ -163,6 +169,13 @@ class Bins(PosetSource):
                 else inside[at // joined]
                 for number, at in zip(numbers.tolist(), finest, strict=True)
             ]
+            for number, (begin, end) in zip(numbers.tolist(), bins, strict=True):
+                if not begin <= number < end:
+                    raise ValueError(
+                        f"width {self.width} is too fine: the bin of {scale.text(number)} would be "
+                        "written without it -> a larger width"
+                    )
+            yield bins
 
     def _label(self, ends: tuple[Number, Number], scale: Scale) -> str:
         low, high = ends

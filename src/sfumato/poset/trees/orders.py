@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,6 +15,9 @@ from ..values.patterns import check_pattern, filled
 from ..values.text import SUPPRESSED, text
 from .grow import check_labels, nodes_from_rows
 from .tree import Tree
+
+_MOST_LISTED = 100
+"""Values that an error lists."""
 
 
 def _listed(order: Any) -> Any:
@@ -28,12 +32,18 @@ def _once(order: tuple[str, ...]) -> tuple[str, ...]:
     return order
 
 
+def _quoted(values: Sequence[str]) -> str:
+    """The values as a plan lists them, not too many."""
+    listed = [json.dumps(value, ensure_ascii=False) for value in values[:_MOST_LISTED]]
+    return ", ".join([*listed, "..."] if len(values) > _MOST_LISTED else listed)
+
+
 class OrderTree(PosetSource):
     """A tree of neighbours in an order: so many values join, then so many groups.
 
     A group is written by its first and last value, a group of one as that value, unless `names`
-    says otherwise. Without `order` values are in their own order, an ordinal's in that of its
-    categories.
+    says otherwise. `order` must list all values that the column can have: were they taken from the
+    records, a value that is hidden could be in the label of others.
 
     >>> school = OrderTree(order=["none", "primary", "middle", "high", "college"],
     ...                    groups=[[2, 2, 1], [2, 1]], names=[[], ["school", "more"]])
@@ -49,7 +59,9 @@ class OrderTree(PosetSource):
     }
     shorthand: ClassVar[str] = "groups"
 
-    order: tuple[str, ...] = Field((), description="the values in their order; else as they are")
+    order: tuple[str, ...] = Field(
+        (), description="all values that the column can have, in their order; needed"
+    )
     groups: tuple[
         Annotated[int, Field(ge=2)] | tuple[Annotated[int, Field(ge=1)], ...], ...
     ] = Field(
@@ -85,11 +97,17 @@ class OrderTree(PosetSource):
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:
         """The order, every value of the column in it; `counts` is not looked at."""
         values = [text(value) for value in domain]
+        if values and not self.order:
+            raise ValueError(
+                "labels name the first and the last value of a group, so that values must not be "
+                f"taken from the records -> order = [{_quoted(values)}], and all others that the "
+                "column can have"
+            )
         known = set(self.order)
-        strays = [value for value in values if value not in known] if self.order else []
+        strays = [value for value in values if value not in known]
         if strays:
             raise unknown("value", strays, "in `order`", "add it where it belongs")
-        columns = self._columns(self.order or values) if self.order or values else []
+        columns = self._columns(self.order) if self.order else []
         name = "the tree of neighbours"
         if columns:
             check_labels(columns, name, "mend `names` or `pattern`")
@@ -145,7 +163,7 @@ class Priority(PosetSource):
     name: ClassVar[str] = "priority"
     shorthand: ClassVar[str] = "levels"
 
-    levels: int = Field(4, ge=3, description='how many levels, the values and "*" included')
+    levels: int = Field(4, ge=3, le=100, description='how many levels, the values and "*" included')
     first: Literal["rare", "frequent"] = Field("rare", description="which values join first")
     order: tuple[str, ...] = Field(
         (),

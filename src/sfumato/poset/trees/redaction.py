@@ -20,14 +20,15 @@ _NAME = "the tree of hidden characters"
 class Redaction(PosetSource):
     """A tree of ever more hidden characters, from either side.
 
-    Codes of different lengths are filled up to the longest, at their right end or their left one,
-    so that the same places are hidden in all. Labels tell the level and what is left: no value may
-    hold the character that hides, nor, where lengths differ, the one that fills up.
+    Codes of different lengths are filled up to `length`, at their right end or their left one, so
+    that the same places are hidden in all. It must be given: filled up to the longest of them, all
+    labels would tell how long a code is that nobody sees. Labels tell the level and what is left:
+    no value may hold the character that hides, nor, where codes are filled up, the one that does.
 
     >>> phones = Redaction(side="left", hidden=[3, 6]).bind(["0301234", "0401234", "0409999"])
     >>> [phones.at_level(["0401234"], level)[0] for level in range(phones.levels)]
     ['0401234', '***1234', '******4', '*']
-    >>> Redaction(align="right").bind([7, 38, 39, 140]).lub([38, 39])
+    >>> Redaction(align="right", length=3).bind([7, 38, 39]).lub([38, 39])
     '_3*'
     """
 
@@ -37,6 +38,12 @@ class Redaction(PosetSource):
 
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), description="how many characters each level hides, rising; one more each unless given"
+    )
+    length: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="how long codes can be; needed where those of the column differ in length",
     )
     side: Literal["right", "left"] = Field("right", description="where hiding begins")
     align: Literal["left", "right"] = Field(
@@ -69,20 +76,37 @@ class Redaction(PosetSource):
         if "" in values:
             raise ValueError("an empty text has nothing to hide -> make it missing")
         self._check_free(values, self.character, "character")
-        if len(widths) > 1:
+        length = self._length(widths)
+        if widths - {length}:
             self._check_free(values, self.pad, "pad")
-        longest = max(widths, default=0)
-        # What hides everything is "*".
-        steps = [n for n in self.hidden or range(1, longest) if n < longest or not values]
-        columns = [values, *([self._cut(value, n, longest) for value in values] for n in steps)]
+        # What hides everything is "*"; of a column of nothing it is not known what does.
+        steps = [n for n in self.hidden or range(1, length) if n < length or not length]
+        columns = [values, *([self._cut(value, n, length) for value in values] for n in steps)]
         rows = [(*labels, SUPPRESSED) for labels in zip(*columns, strict=True)]
         return Tree(nodes_from_rows(rows, _NAME, levels=len(columns) + 1), _NAME)
 
-    def _cut(self, value: str, count: int, longest: int) -> str:
+    def _length(self, widths: set[int]) -> int:
+        """How long every code is once it is filled up."""
+        longest = max(widths, default=0)
+        if self.length is None:
+            if len(widths) > 1:
+                raise ValueError(
+                    f"values have {min(widths)} to {longest} characters -> length = {longest}, or "
+                    "how long such codes can be: every label tells it"
+                )
+            return longest
+        if longest > self.length:
+            raise ValueError(
+                f"a value has {longest} characters, more than length = {self.length} -> "
+                f"length = {longest}, or how long such codes can be: every label tells it"
+            )
+        return self.length
+
+    def _cut(self, value: str, count: int, length: int) -> str:
         fill = value.ljust if self.align == "left" else value.rjust
-        whole = fill(longest, self.pad)
+        whole = fill(length, self.pad)
         if self.side == "right":
-            return whole[: longest - count] + self.character * count
+            return whole[: length - count] + self.character * count
         return self.character * count + whole[count:]
 
     def _check_free(self, values: Sequence[str], character: str, name: str) -> None:

@@ -51,8 +51,9 @@ def _words(table: Table, made: Guess) -> dict[str, Any]:
     if kind in NUMERIC:
         return _bins(series, made, old=made.name in over_89(table, [made]))
     if kind == Kind.ORDINAL:
-        halvings = math.ceil(math.log2(len(table.schema[made.name].categories))) - 1
-        return {"kind": "order", "groups": [2] * halvings}
+        order = table.schema[made.name].categories
+        halvings = math.ceil(math.log2(len(order))) - 1
+        return {"kind": "order", "order": list(order), "groups": [2] * halvings}
     if kind != Kind.NOMINAL:
         return {}
     texts = series.cast(pl.String).unique()
