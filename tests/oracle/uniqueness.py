@@ -18,19 +18,27 @@ def all_sets(columns: int, size: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(columns), k)
 
 
-def is_unique(rows: Sequence[Row], r: int, chosen: Sequence[int]) -> bool:
-    """No other record shows the same values; whoever hides one of them is no record of them."""
+def is_unique(
+    rows: Sequence[Row], r: int, chosen: Sequence[int], whose: Sequence[object]
+) -> bool:
+    """Nobody else's record shows the same values; whoever hides one of them is no record of
+    them."""
     mine = [rows[r][j] for j in chosen]
     if any(value is HIDDEN for value in mine):
         return False
-    return all([row[j] for j in chosen] != mine for s, row in enumerate(rows) if s != r)
+    others = [row for row, who in zip(rows, whose, strict=True) if who != whose[r]]
+    return all([row[j] for j in chosen] != mine for row in others)
 
 
-def minimal_uniques(rows: Sequence[Row], size: int) -> list[Sets]:
-    """Of each record the sets on which it is unique, and on no part of which it is."""
+def minimal_uniques(
+    rows: Sequence[Row], size: int, whose: Sequence[object] | None = None
+) -> list[Sets]:
+    """Of each record the sets on which it is unique, and on no part of which it is; each is another
+    person's unless it is said whose they are."""
+    whose = range(len(rows)) if whose is None else whose
     found: list[Sets] = []
     for r in range(len(rows)):
-        unique = [s for s in all_sets(len(rows[0]), size) if is_unique(rows, r, s)]
+        unique = [s for s in all_sets(len(rows[0]), size) if is_unique(rows, r, s, whose)]
         found.append([s for s in unique if not any(set(t) < set(s) for t in unique)])
     return found
 

@@ -70,3 +70,42 @@ def test_it_can_be_required_of_a_release() -> None:
     assert release.evidence.findings[0].value == 0.0
     # What was attacked before masking is the owner's.
     assert release.public().evidence["paying-attacks"].baseline is None
+
+
+def test_people_are_counted_where_they_have_several_records() -> None:
+    """Three people with two records each, two of them alike: nothing hides the third."""
+    frame = {"pid": list("aabbcc"), "q": list("xxxxyy"), "w": [2.0, 2, 3, 3, 5, 5]}
+    t = table(frame, identifier=["pid"], quasi=["q"], weight=["w"])
+    masked = t.without(["pid"])
+    words = {"gain": 10.0, "cost": 5.0}
+    found = PayingAttacks(**words).measure(_aligned(t, masked))
+    assert (found.value, found.baseline) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert found.per_record is not None
+    assert found.per_record.tolist() == [0, 0, 0, 0, 1, 1]
+    assert found.detail["people"]
+    assert found.depends is None  # whose the records are is not published
+    assert PayingAttacks(**words).measure(_aligned(t, t)).depends == "release"
+    assert not NoAttack(**words).check(t).met
+    # By the weights 5 and 5 people; of records it would be 10 and 10.
+    journalist = PayingAttacks(gain=10.0, cost=2.0, intruder="journalist")
+    assert journalist.measure(_aligned(t, masked)).value == 0.0
+    dearer = journalist.model_copy(update={"cost": 1.9})
+    assert dearer.measure(_aligned(t, masked)).value == 1.0
+
+
+def test_people_are_counted_beside_a_reference() -> None:
+    t = table({"pid": list("aabbcc"), "q": list("xxxxyy")}, identifier=["pid"], quasi=["q"])
+    words = {"gain": 10.0, "cost": 4.0, "intruder": "journalist"}
+    others = table({"q": list("xyy")}, quasi=["q"])
+    # 2 + 1 people and 1 + 2: 10 / 3 is less than 4, and more than 3.
+    for cost, share in ((4.0, 0.0), (3.0, 1.0)):
+        measure = PayingAttacks(**words | {"cost": cost})
+        assert measure.measure(_aligned(t, t.without(["pid"]), others)).value == share
+    # The population holds each person once: two and two, as many as the sample or more.
+    everybody = table({"q": list("xxyy")}, quasi=["q"])
+    whole = PayingAttacks(**words, reference="population")
+    assert whole.measure(_aligned(t, t.without(["pid"]), everybody)).value == 1.0
+
+
+def _aligned(before: Table, after: Table, reference: Table | None = None) -> Context:
+    return Context(Pair.of(before, after), np.random.default_rng(0), reference=reference)

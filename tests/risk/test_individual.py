@@ -147,6 +147,9 @@ def test_people_are_counted_where_they_have_several_records() -> None:
     assert found.detail["people"]
     others = _taken(IndividualRisk(), t, masked, reference=table({"q": ["x"]}, quasi=["q"]))
     assert others.per_record == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
+    everybody = table({"q": list("xxy")}, quasi=["q"])  # each of them once
+    found = _taken(IndividualRisk(reference="population"), t, masked, reference=everybody)
+    assert found.per_record == pytest.approx([1 / 2, 1 / 2, 1 / 2, 1])
     gap = masked.with_columns([pl.Series("q", ["x", "x", None, "y"])])
     with pytest.raises(MeasureError, match="several records"):
         _taken(IndividualRisk(missing="wildcard"), t, gap)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ..criteria.classes import Classes, comparable, equivalence_classes, first_equal
+from ..criteria.classes import Classes, Grouping, comparable, equivalence_classes, first_equal
 from ..criteria.people.population import PopulationUniqueness, Share, sampling_share, weights_of
 from ..data.pair import Pair
 from ..data.schema import Role, Schema
@@ -60,25 +60,41 @@ class Population:
 
 
 def population_of(
-    pair: Pair, table: Table, reference: Table | None, *, holds_sample: bool
+    pair: Pair,
+    table: Table,
+    reference: Table | None,
+    *,
+    holds_sample: bool,
+    grouping: Grouping | None = None,
 ) -> Population:
     """Class sizes in the population: counted, estimated by weights, or the sample's own.
 
     A reference of non-participants is added to the sample; one that holds the sample is the
-    population itself. `table` is the original or the masked table of the pair.
+    population itself. `table` is the original or the masked table of the pair. With a grouping of
+    it, the sample's people are counted, otherwise its records.
     """
-    classes = equivalence_classes(table)
+    if grouping is None:
+        classes = equivalence_classes(table)
+        own, each = classes.sizes, np.ones(table.height, dtype=np.int64)
+    else:
+        classes, own, each = grouping.classes, grouping.people, grouping.records_each
     if reference is not None:
-        return _counted(pair, table, classes, reference, holds_sample)
+        return _counted(pair, table, classes, own, reference, holds_sample)
     weights = weights_of(table)
     if weights is not None:
-        return _weighted(classes, *weights)
-    return Population.by_class(classes, classes.sizes.astype(np.float64), {"population": SAMPLE})
+        return _weighted(classes, own, weights[0], weights[1] / each)
+    return Population.by_class(classes, own.astype(np.float64), {"population": SAMPLE})
 
 
 def _counted(
-    pair: Pair, table: Table, classes: Classes, reference: Table, holds_sample: bool
+    pair: Pair,
+    table: Table,
+    classes: Classes,
+    own: np.ndarray,
+    reference: Table,
+    holds_sample: bool,
 ) -> Population:
+    """With as many of each class in the sample as `own` says."""
     grid = build(pair.original, reference, table, classes.columns)
     alike = [comparable(reference[name]).alias(name) for name in classes.columns]
     # Equal reference records are looked up once.
@@ -92,28 +108,28 @@ def _counted(
         facts["reference_values_in_no_hierarchy"] = dict(grid.outside)
     if not holds_sample:
         facts["population"] = "the sample and the non-participants of the reference table"
-        return Population.by_class(classes, (classes.sizes + found).astype(np.float64), facts)
-    short = np.flatnonzero(found < classes.sizes)
+        return Population.by_class(classes, (own + found).astype(np.float64), facts)
+    short = np.flatnonzero(found < own)
     if short.size:
         row = int(classes.first[short[0]])
         raise MeasureError(
             f"the reference table does not hold the sample: {short.size:,} classes have more "
             f"records in the sample, the first that of record {row + 1} "
-            f"({int(classes.sizes[short[0]]):,} against {int(found[short[0]]):,})",
+            f"({int(own[short[0]]):,} against {int(found[short[0]]):,})",
             remedy='give the whole population, or say reference = "non-participants"',
         )
     facts["population"] = "the reference table"
     return Population.by_class(classes, found.astype(np.float64), facts)
 
 
-def _weighted(classes: Classes, name: str, weight: np.ndarray) -> Population:
+def _weighted(classes: Classes, own: np.ndarray, name: str, weight: np.ndarray) -> Population:
     sums = np.bincount(classes.labels, weights=weight, minlength=len(classes))
     facts: dict[str, Any] = {"population": f"estimated by the sum of the weights in {name}"}
-    low = sums < classes.sizes
+    low = sums < own
     if low.any():
         # The sample is in the population: no class is smaller there.
         facts["classes_with_weights_below_their_records"] = int(low.sum())
-    return Population.by_class(classes, np.maximum(sums, classes.sizes), facts)
+    return Population.by_class(classes, np.maximum(sums, own), facts)
 
 
 class ClassRisk(Measure):
@@ -258,8 +274,8 @@ class PopulationRisk(ClassRisk):
         """The figure of the release, beside the same of the original."""
 
     def measure(self, context: Context) -> Measurement:
-        found = self._population(context.pair.masked, context)
-        made = self.of_population(found, self._population(context.pair.original, context))
+        found, before = self._populations(context)
+        made = self.of_population(found, before)
         assert found.classes is not None
         made = replace(made, per_record=found.classes.of_records(self.of_class(found.sizes)))
         if context.reference is not None and not self.mean:
@@ -281,10 +297,14 @@ class PopulationRisk(ClassRisk):
         after, before = (Population.of_sample(counts.sizes(s)) for s in ("masked", "original"))
         return self.of_population(after, before)
 
-    def _population(self, table: Table, context: Context) -> Population:
-        return population_of(
-            context.pair, table, context.reference, holds_sample=self.reference == "population"
+    def _populations(self, context: Context) -> tuple[Population, Population]:
+        """Of the release and of the original."""
+        pair, whole = context.pair, self.reference == "population"
+        after, before = (
+            population_of(pair, table, context.reference, holds_sample=whole)
+            for table in (pair.masked, pair.original)
         )
+        return after, before
 
 
 class JournalistRisk(PopulationRisk):

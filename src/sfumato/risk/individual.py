@@ -19,7 +19,7 @@ from ..criteria.gaps import Gaps
 from ..criteria.people.population import weights_of
 from ..data.pair import Pair
 from ..data.people.households import apart, households
-from ..data.people.repeated import repeated_key, with_people
+from ..data.people.repeated import COUNTED, people_hidden, repeated_key, with_people
 from ..data.schema import Role
 from ..data.table import Table
 from ..errors import MeasureError
@@ -102,7 +102,7 @@ class _Individual(ClassRisk):
         found = self.of_risks(after, before, pair)
         if context.reference is not None and not self.mean:
             return replace(found, depends=None)  # it would tell how many others are like one record
-        if key is not None and repeated_key(pair.masked) is None:
+        if people_hidden(pair):
             # Which records are one person's is not published, and the figure would tell of it.
             return replace(found, depends=None)
         return found
@@ -116,7 +116,7 @@ class _Individual(ClassRisk):
             "missing": self.missing,
         }
         if key is not None:
-            facts["people"] = "different people are counted, whatever their records"
+            facts["people"] = COUNTED
         if context.reference is not None:
             sizes, told = self._counted(table, grouping, context, context.reference)
             risk = classes.of_records(1.0 / sizes)
@@ -150,10 +150,10 @@ class _Individual(ClassRisk):
                 remedy='missing = "category", or give no reference table',
             )
         holds = self.reference == "population"
-        found = population_of(context.pair, table, reference, holds_sample=holds)
-        # Where the sample was added, as many people as it has, not records.
-        double = 0 if holds else grouping.sizes - grouping.people
-        return found.sizes - double, found.facts
+        found = population_of(
+            context.pair, table, reference, holds_sample=holds, grouping=grouping
+        )
+        return found.sizes, found.facts
 
 
 def _perturbed(context: Context) -> str:

@@ -59,6 +59,37 @@ def test_the_same_as_by_looking_at_all_sets(rows: Table, size: int) -> None:
             assert made.parts[j, r] == oracle.score(holding, columns, size) or columns == 1
 
 
+@given(tables(), st.integers(1, 5), st.lists(st.integers(0, 4), min_size=14, max_size=14))
+def test_records_of_one_person_are_no_company(rows: Table, size: int, people: list[int]) -> None:
+    size, whose = min(size, len(rows[0])), people[: len(rows)]
+    by_record = oracle.minimal_uniques(shown(rows), size, whose)
+    worth, person = scores.worth(len(rows[0]), size), np.array(whose, np.int32)
+    made = minimal_uniques(codes(rows), size, worth, person=person)
+    assert made.sets == Counter(one for sets in by_record for one in sets)
+    assert made.many.tolist() == [len(sets) for sets in by_record]
+    for r, sets in enumerate(by_record):
+        chosen = tuple(j for j in range(len(rows[0])) if int(made.smallest[r]) >> j & 1)
+        assert len(chosen) == min((len(one) for one in sets), default=0)
+        assert made.score[r] == sum(worth[len(one) - 1] for one in sets)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_record_for_each_person_is_the_same_as_none_told(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(-1, many, 2000).astype(np.int32) for many in (3, 40, 9, 100, 5)]
+    worth, person = scores.worth(5, 3), rng.permutation(2000).astype(np.int32)
+    plain = minimal_uniques(columns, 3, worth)
+    # Three equal records each are found as one is.
+    thrice = [np.tile(one, 3) for one in columns]
+    for made, many in (
+        (minimal_uniques(columns, 3, worth, person=person), 1),
+        (minimal_uniques(thrice, 3, worth, person=np.tile(person, 3)), 3),
+    ):
+        assert made.sets == {one: many * records for one, records in plain.sets.items()}
+        assert np.array_equal(made.smallest, np.tile(plain.smallest, many))
+        assert np.array_equal(made.parts, np.tile(plain.parts, many))
+
+
 @given(tables(), st.integers(1, 4))
 def test_a_superset_of_a_minimal_unique_is_none(rows: Table, size: int) -> None:
     """Every record is a minimal unique of sets of which none holds another."""

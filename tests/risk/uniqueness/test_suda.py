@@ -44,6 +44,11 @@ def _table(cells: Cells) -> Table:
     return Table(made.frame, made.schema, {"d": hidden})
 
 
+def _with_person(one: Table, whose: list[str]) -> Table:
+    column = table({"pid": whose}, identifier=["pid"], person="pid").schema["pid"]
+    return one.with_columns([pl.Series("pid", whose)], [column])
+
+
 def _shown(cells: Cells) -> list[list[object]]:
     return [[oracle.HIDDEN if v in ("*", "hidden") else v for v in row] for row in cells]
 
@@ -244,3 +249,31 @@ def test_a_steward_reads_by_which_columns_people_are_unique(tmp_path: Path) -> N
     assert not any("is unique by job" in text.replace("1 record is", "") for text in told)
     owners = (tmp_path / "out.private" / "report.html").read_text()
     assert "is unique by job" in owners.replace("1 record is", "")
+
+
+@given(rows, st.lists(st.sampled_from(["p", "q", "r", "s"]), min_size=12, max_size=12))
+def test_records_of_one_person_are_no_company(cells: Cells, people: list[str]) -> None:
+    whose = [*people[: len(cells)], "last", "last"]  # somebody has several records
+    cells = [*cells, ("x", "x", "x", "x"), ("x", "x", "x", "y")]
+    original = _with_person(_table(cells), whose)
+    sets = oracle.minimal_uniques(_shown(cells), 3, whose)
+    pair = Pair.of(original, original.without(["pid"]))
+    found = Suda().measure(Context(pair, np.random.default_rng(0)))
+    assert found.value == found.baseline == sum(map(bool, sets)) / len(cells)
+    assert found.detail["people"]
+    assert found.depends is None  # whose the records are is not published
+    assert _measured(original).depends == "release"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_records_of_a_person_count_as_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = {name: rng.integers(0, 3, 40) for name in NAMES}
+    once = _measured(table(frame, quasi=NAMES))
+    thrice = table({name: np.repeat(one, 3) for name, one in frame.items()}, quasi=NAMES)
+    found = _measured(_with_person(thrice, [f"p{i // 3}" for i in range(120)]))
+    assert found.value == once.value > 0
+    assert found.detail["dis"] == once.detail["dis"]
+    assert found.per_record is not None
+    assert once.per_record is not None
+    assert found.per_record == pytest.approx(np.repeat(once.per_record, 3))

@@ -126,3 +126,25 @@ def test_amounts_are_numbers_and_quasi_identifiers_are_needed() -> None:
     t = table({"x": [1, 2]})
     with pytest.raises(MeasureError, match="quasi-identifiers"):
         sf.measure(Payout(), t.with_schema(t.schema), t)
+
+
+def test_people_are_counted_where_they_have_several_records() -> None:
+    frame = {"pid": list("aabbcc"), "q": list("xxxxyy"), "w": [2.0, 2, 3, 3, 4, 4]}
+    t = table(frame, identifier=["pid"], quasi=["q"], weight=["w"])
+    masked = t.without(["pid"])
+    words = {"benefit": 10.0, "penalty": 8.0, "gain": 10.0, "cost": 1.0}
+    found = sf.measure("payout", t, masked, **words)
+    assert found.per_record.tolist() == [6.0, 6.0, 6.0, 6.0, 2.0, 2.0]
+    assert found.baseline == found.value == pytest.approx(28 / 60)
+    assert found.detail["people"]
+    assert found.depends is None  # whose the records are is not published
+    assert sf.measure("payout", t, t, **words).depends == "values"
+    words |= {"intruder": "journalist"}
+    found = sf.measure("payout", t, masked, **words)
+    assert found.per_record.tolist() == pytest.approx([10 - 8 / 5] * 4 + [10 - 8 / 4] * 2)
+    others = table({"q": list("xyy")}, quasi=["q"])
+    found = sf.measure("payout", t, masked, reference=others, **words)
+    assert found.per_record.tolist() == pytest.approx([10 - 8 / 3] * 6)
+    whole = sf.method("payout", reference="population", **words)
+    found = sf.measure(whole, t, masked, reference=others)
+    assert found.per_record.tolist() == pytest.approx([10 - 8 / 2] * 6)

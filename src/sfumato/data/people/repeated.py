@@ -104,6 +104,10 @@ def _needed(series: pl.Series, what: str, often: bool) -> int:
     return 0 if often else 1
 
 
+COUNTED = "different people are counted, whatever their records"
+"""What a figure says that counts people, where they have several records."""
+
+
 class Counted(NamedTuple):
     """How many people have how many records, and by which column that is known."""
 
@@ -150,6 +154,13 @@ def with_people(pair: Pair) -> tuple[Table, str | None]:
         return pair.masked, None
     values, column = carried(pair, key)
     return pair.masked.with_columns([values], [column]), column.name
+
+
+def people_hidden(pair: Pair) -> bool:
+    """Whether a figure that counts people would tell which records are one person's: that is known
+    of the original, and not published."""
+    known = pair.rows is not None and repeated_key(pair.original) is not None
+    return known and repeated_key(pair.masked) is None
 
 
 class OwnRecords(NamedTuple):

@@ -140,7 +140,9 @@ class _Table(NamedTuple):
     codes: list[Codes]
     """The columns after it."""
     own: Codes
-    """Whose record it is, -1 where several are alike: they are company for others, no more."""
+    """Which record it is, -1 where several are alike: they are company for others, no more."""
+    person: Codes | None
+    """Whose record it is, -1 where several people's are alike; None where each is a person."""
     groups: Groups
     """The records that agree on the column."""
 
@@ -156,8 +158,9 @@ class _Found(NamedTuple):
 class _Search:
     """Sets of at most `size` columns, among columns that were put in order."""
 
-    def __init__(self, codes: list[Codes], size: int) -> None:
+    def __init__(self, codes: list[Codes], size: int, person: Codes | None) -> None:
         self.columns, self.records, self.size = len(codes), codes[0].size, size
+        self.person = person
         # A cell that says nothing has the code after the last.
         self.hole = [int(one.max(initial=-1)) + 1 for one in codes]
         pairs = zip(codes, self.hole, strict=True)
@@ -170,7 +173,8 @@ class _Search:
         groups, rooms = everybody(self.records), (room(self.records), room(self.records))
         work, single = scratch(self.values), np.zeros(self.records, bool)
         for i in range(self.columns - 1, -1, -1):
-            groups, alone = cut(groups, self.codes[i], -1, everyone, work, rooms[i % 2])
+            into = rooms[i % 2]
+            groups, alone = cut(groups, self.codes[i], -1, everyone, work, into, self.person)
             single[alone] = True
             own = np.flatnonzero(single).astype(np.int32)
             if own.size:
@@ -181,15 +185,20 @@ class _Search:
     def _begin(
         self, i: int, rows: Codes, single: int, work: Scratch
     ) -> tuple[int, _Table, _Found]:
-        own = np.where(np.arange(rows.size) < single, rows, np.int32(-1))
+        mine, person = np.arange(rows.size) < single, self.person
+        own = np.where(mine, rows, np.int32(-1))
+        if person is not None:
+            person = np.where(mine, person[rows], np.int32(-1))
         codes, into = self.codes[i][rows], room(rows.size)
-        groups, alone = cut(everybody(rows.size), codes, self.hole[i], own, work, into)
+        groups, alone = cut(everybody(rows.size), codes, self.hole[i], own, work, into, person)
         bits = self.nobody()
         _mark(alone, own, bits)
         # What is read together is laid side by side.
         rows, own = rows[groups.rows], own[groups.rows]
+        person = None if person is None else person[groups.rows]
         laid = Groups(np.arange(rows.size, dtype=np.int32), groups.starts)
-        return i, _Table([one[rows] for one in self.codes[i + 1 :]], own, laid), _Found((i,), bits)
+        after = [one[rows] for one in self.codes[i + 1 :]]
+        return i, _Table(after, own, person, laid), _Found((i,), bits)
 
     def nobody(self) -> Words:
         """A bit for each record, none set."""
@@ -197,7 +206,9 @@ class _Search:
 
     def below(self, i: int, j: int, table: _Table) -> list[_Found]:
         """The sets that begin with the columns i and j, parts of a set before it."""
-        rooms = [room(table.own.size) for _ in range(self.size - 2)]
+        # The last cut keeps no groups, unless all of a group must be seen to be one person's.
+        deep = self.size - 2 if self.person is None else self.size - 1
+        rooms = [room(table.own.size) for _ in range(deep)]
         found: list[_Found] = []
         self._go((i,), j, table.groups, table, rooms, scratch(self.values), found)
         return found
@@ -213,11 +224,11 @@ class _Search:
             found.append(_Found(chosen, None))
         else:
             codes, hole, bits = table.codes[j - chosen[0] - 1], self.hole[j], self.nobody()
-            if last:
+            if last and table.person is None:
                 _mark_alone(*groups, codes, hole, table.own, work.place[: hole + 1], bits)
             else:
                 into = rooms[len(chosen) - 2]
-                groups, alone = cut(groups, codes, hole, table.own, work, into)
+                groups, alone = cut(groups, codes, hole, table.own, work, into, table.person)
                 _mark(alone, table.own, bits)
             found.append(_Found(chosen, bits))
         if not last:
@@ -242,12 +253,14 @@ class _Search:
 
 
 def minimal_uniques(
-    codes: list[Codes], size: int, worth: Floats, threads: int | None = None
-) -> Uniques:
+    codes: list[Codes], size: int, worth: Floats, threads: int | None = None,
+    person: Codes | None = None,
+) -> Uniques:  # fmt: skip
     """The minimal uniques of records on at most `size` columns; a set of k scores worth[k - 1].
 
     Each column has codes 0.. and -1 for a cell that says nothing: it makes its own record unique on
-    no set, and is no company for others. `threads` never alters the result.
+    no set, and is no company for others. With `person`, codes 0.. of whose each record is, a record
+    is unique on a set if nobody else has its values there. `threads` never alters the result.
 
     >>> columns = [np.array(c, np.int32) for c in ([0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 0, 0])]
     >>> found = minimal_uniques(columns, 2, np.array([2.0, 1.0]))
@@ -260,7 +273,7 @@ def minimal_uniques(
     given = Uniques.none(columns, records)
     least = np.full(records, columns + 1, np.int32)
     order = sorted(range(columns), key=lambda j: (-int(codes[j].max(initial=-1)), j))
-    search = _Search([codes[j] for j in order], size)
+    search = _Search([codes[j] for j in order], size, person)
     known: dict[tuple[int, ...], Words] = {}
     total = sets_of(columns, size)
     for done, (chosen, bits) in enumerate(search.found(threads), 1):

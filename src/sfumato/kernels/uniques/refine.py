@@ -51,13 +51,15 @@ def everybody(records: int) -> Groups:
 
 @njit(cache=True, nogil=True)
 def cut_into(
-    rows: Codes, starts: Codes, codes: Codes, hole: int, own: Codes, work: Scratch,
-    kept: Codes, ends: Codes, alone: Codes,
+    rows: Codes, starts: Codes, codes: Codes, hole: int, own: Codes, person: Codes | None,
+    work: Scratch, kept: Codes, ends: Codes, alone: Codes,
 ) -> tuple[int, int]:  # fmt: skip
     """Cut groups by a column into `kept` and `ends`: how many groups there are, and who is alone.
 
     Records with the code `hole` leave all groups. Groups in which `own` is negative for everybody
-    are not kept, and who is alone is told of the others only.
+    are not kept, and who is alone is told of the others only. With `person`, the records of a group
+    are alone if all of them are one person's; those with a negative one are several people's, and
+    `own` is negative for them, too. Without, none of that is compiled.
     """
     total, place, met = work
     at, groups, lone = 0, 0, 0
@@ -66,7 +68,10 @@ def cut_into(
         begin, end = starts[g], starts[g + 1]
         if end - begin == 2:  # the commonest group where many columns are taken together
             one, two = rows[begin], rows[begin + 1]
-            if codes[one] == codes[two] and codes[one] != hole:
+            together = codes[one] == codes[two] and codes[one] != hole
+            if person is not None:
+                together &= person[one] != person[two] or person[one] < 0
+            if together:
                 if own[one] >= 0 or own[two] >= 0:
                     kept[at], kept[at + 1] = one, two
                     at += 2
@@ -89,15 +94,22 @@ def cut_into(
             if total[c] == 0:
                 met[distinct] = c
                 distinct += 1
+                if person is not None:
+                    place[c] = person[r]  # whose all of them are, until places are given
+            if person is not None:
+                place[c] = place[c] if place[c] == person[r] else -1
             # How many there are, and how many of them matter, in one number.
             total[c] += 1 if own[r] < 0 else 1 + (1 << 32)
         for m in range(distinct):
             c = met[m]
             many, matter = total[c] & 0xFFFFFFFF, total[c] >> 32
             total[c] = 0
+            single = many == 1
+            if person is not None:
+                single = place[c] >= 0
             if matter == 0:
                 place[c] = -2
-            elif many == 1:
+            elif single:
                 place[c] = -1
             else:
                 place[c] = at
@@ -133,10 +145,11 @@ def room(records: int) -> Room:
 
 
 def cut(
-    groups: Groups, codes: Codes, hole: int, own: Codes, work: Scratch, into: Room
-) -> tuple[Groups, Codes]:
+    groups: Groups, codes: Codes, hole: int, own: Codes, work: Scratch, into: Room,
+    person: Codes | None = None,
+) -> tuple[Groups, Codes]:  # fmt: skip
     """The groups after one more column, and the records that it left alone; both are views of
     `into`, which must not be where the groups themselves are."""
-    many, lone = cut_into(*groups, codes, hole, own, work, *into)
+    many, lone = cut_into(*groups, codes, hole, own, person, work, *into)
     starts = into.starts[: many + 1]
     return Groups(into.rows[: starts[-1]], starts), into.alone[:lone]

@@ -36,12 +36,17 @@ def dis(sizes: Ints, share: float) -> float:
     return float(unique / (unique + paired)) if unique else float("nan")
 
 
-def dis_suda(score: Floats, columns: int, sizes: Ints, share: float) -> Floats:
-    """The chance that a match with each record is right; 0 where it has no score."""
+def dis_suda(
+    score: Floats, columns: int, sizes: Ints, share: float, alike: Ints | None = None
+) -> Floats:
+    """The chance that a match with each record is right; 0 where it has no score.
+
+    `alike` is how many equal records the person of each has, which count as one.
+    """
     found = np.zeros(score.size)
     special = score > 0
     power = score[special] ** (1 + (8 - columns) / 20)
-    adjusted = power * np.sum(1 / power)
+    adjusted = power * np.sum(1 / (power if alike is None else power * alike[special]))
     # Uniques (1 / DIS - 1): the number of uniques cancels out.
     odds = 2 * np.sum(sizes == 2) * (1 - share) / share
     found[special] = adjusted / (adjusted + odds)

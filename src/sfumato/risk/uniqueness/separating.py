@@ -95,7 +95,7 @@ class Separation(_TellsApart):
     1 - sum c (c - 1) / (n (n - 1)), over the combinations of values that c of n records have. It
     says how likely two people drawn at random are told apart; a single record is told apart from
     everybody. A column more never lowers it. Missing and suppressed cells are values of their own,
-    as for classes.
+    as for classes. Records are compared, also where a person has several.
 
     `detail["by_column"]` has both figures, separation and distinction, of each column by itself.
     `best_sets` lists the sets of at most `size` columns that separate most, of each size the `best`
@@ -124,7 +124,8 @@ class Distinction(_TellsApart):
 
     1 where no two records are alike; with all quasi-identifiers, the classes divided by the
     records. A column more never lowers it. Missing and suppressed cells are values of their own, as
-    for classes. `detail` is that of `separation`, with the sets that have most combinations.
+    for classes. Records are counted, also where a person has several. `detail` is that of
+    `separation`, with the sets that have most combinations.
 
     >>> from sfumato.data.pair import Pair
     >>> from sfumato.data.table import table

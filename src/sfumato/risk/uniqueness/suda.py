@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ...criteria.classes import equivalence_classes
+from ...criteria.classes import Grouping
 from ...criteria.people.population import Share, sampling_share, weights_of
+from ...data.people.repeated import COUNTED, people_hidden, with_people
 from ...data.table import Table
 from ...errors import MeasureError
 from ...kernels.uniques.minimal import COLUMNS, Uniques, minimal_uniques, sets_of
@@ -36,6 +38,9 @@ class Suda(ClassRisk):
     too. The figure is the share of records that some set of at most `size` quasi-identifiers makes
     unique. All of them together are no such set: who is unique by nothing less is a unique, but no
     special one. Every set is looked at, and all records.
+
+    Records of one person are no company for one another: where an identifier says who has several,
+    a record is unique on a set if nobody else has its values there, and `detail["people"]` says so.
 
     `detail["sets"]` says by which columns most records are unique (the first twenty sets),
     `by_size` how many minimal uniques have how many columns, and `columns` what share of all scores
@@ -72,12 +77,14 @@ class Suda(ClassRisk):
 
     def measure(self, context: Context) -> Measurement:
         masked, original = context.pair.masked, context.pair.original
-        sizes = equivalence_classes(masked).sizes
         names = masked.schema.quasi
-        found = self._found(masked)
-        before = found if original is masked else self._found(original)
+        grouping = Grouping.published(*with_people(context.pair))
+        sizes, key = grouping.people, grouping.people_key
+        found = self._found(grouping)
+        before = found if original is masked else self._found(Grouping.published(original))
         share, whence = self._share(masked)
-        chances = dis_suda(found.score, len(names), sizes, share)
+        alike = None if key is None else grouping.records_each
+        chances = dis_suda(found.score, len(names), sizes, share, alike)
         at_most = self._at_most(len(names))
         detail: dict[str, Any] = {
             "quasi_identifiers": names,
@@ -93,6 +100,8 @@ class Suda(ClassRisk):
             "sampling_share_from": whence,
             "baseline": "the same figure before masking",
         }
+        if key is not None:
+            detail["people"] = COUNTED
         if found.sets:
             most = detail["sets"][0]
             detail["because"] = (
@@ -106,7 +115,7 @@ class Suda(ClassRisk):
             detail["largest_chance"] = float(chances.max(initial=0.0))
         else:
             detail["no_chances"] = f"DIS-SUDA says nothing for {FLAT} columns or more"
-        return self.result(
+        made = self.result(
             _share_of(found),
             baseline=_share_of(before),
             per_record=chances if told else found.score,
@@ -119,23 +128,22 @@ class Suda(ClassRisk):
                 ],
             },
         )
+        # Which records are one person's is not published, and the figure would tell of it.
+        return replace(made, depends=None) if people_hidden(context.pair) else made
 
     def _at_most(self, columns: int) -> int:
         return min(self.size, max(columns - 1, 1))
 
-    def _found(self, table: Table) -> Uniques:
+    def _found(self, grouping: Grouping) -> Uniques:
+        table, key = grouping.table, grouping.people_key
         names = table.schema.quasi
-        if not table.height:
-            raise MeasureError(
-                "the table has no records, of which one could be unique",
-                remedy="publish some records",
-            )
         if not names:
             return Uniques.none(0, table.height)
         size = self._at_most(len(names))
         self._affordable(len(names), size, table.height)
         codes = hide_suppressed(table, names, column_codes(table, names))
-        return minimal_uniques(codes, size, worth(len(names), size))
+        person = None if key is None else grouping.column(key).codes.astype(np.int32)
+        return minimal_uniques(codes, size, worth(len(names), size), person=person)
 
     def _affordable(self, columns: int, size: int, records: int) -> None:
         """Refuse what would take days, or more memory than there is."""

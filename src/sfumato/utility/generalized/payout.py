@@ -11,7 +11,7 @@ from pydantic import Field
 from ...criteria.classes import Grouping
 from ...criteria.people.attacker_economics import WAN, Benefit, Cost, Gain, Intruder, Penalty
 from ...criteria.people.population import covered_people, fitting, weights_of
-from ...data.table import Table
+from ...data.people.repeated import COUNTED, people_hidden, with_people
 from ...kernels.statistics.attacker_economics import Economics, attacked, payouts, published
 from ...measurement import Direction
 from ...protocols import Context, Measurement
@@ -24,10 +24,11 @@ class Payout(TableLoss):
 
     A record that lost the share L of its information (its `ncp`) brings `benefit` (1 - L). If an
     attack on it pays, `gain` times the chance of success exceeding `cost`, it also costs `penalty`
-    times that chance. The chance is 1 / f in a class of f records for a prosecutor, who knows who
+    times that chance. The chance is 1 / f in a class of f people for a prosecutor, who knows who
     takes part, and 1 / F for a journalist, where the class has F people in the population: counted
     where there is a reference table, estimated by the sum of the weights where a column has that
-    role, else the sample stands for the population. A record of which nothing is told (suppressed,
+    role, else the sample stands for the population. A record is a person unless an identifier says
+    who has several; `detail["people"]` then says so. A record of which nothing is told (suppressed,
     or dropped) is not published and pays 0.
 
     1 is an untouched file that nobody attacks; below 0, publishing costs more than it brings.
@@ -68,13 +69,14 @@ class Payout(TableLoss):
         loss = np.zeros(n)
         for cost in certainty_penalties(cells):
             loss += cost / len(cells)
-        success = self._success(pair.masked, context)
+        grouping = Grouping.published(*with_people(pair))
+        success = self._success(grouping, context)
         paid = payouts(loss, success, amounts)
         # Cells that are gone, nobody knows from which records, brought nothing either.
         gone = sum(c.extra for c in cells) / len(cells)
         total = float(paid.sum()) - self.benefit * gone
         pays = attacked(success, amounts) & published(loss)
-        before = self._success(pair.original, context)
+        before = self._success(Grouping.published(pair.original), context)
         raw = payouts(np.zeros(before.size), before, amounts)
         detail: dict[str, Any] = {
             **facts(cells, dropped),
@@ -84,13 +86,17 @@ class Payout(TableLoss):
             "attacked_share": float(pays.mean()),
             "baseline": "before masking",
         }
-        return self.result(
+        if grouping.people_key is not None:
+            detail["people"] = COUNTED
+        found = self.result(
             total / (n + dropped) / self.benefit,
             baseline=float(raw.mean()) / self.benefit,
             per_record=paid,
             detail=detail,
             private={"total": total},
         )
+        # Which records are one person's is not published, and the figure would tell of it.
+        return replace(found, depends=None) if people_hidden(pair) else found
 
     def result(self, value: float, **more: Any) -> Measurement:
         # One record can leave one class and join another, so that attacks pay on both, or on none.
@@ -102,14 +108,13 @@ class Payout(TableLoss):
     def _amounts(self) -> Economics:
         return Economics(self.benefit, self.penalty, self.gain, self.cost)
 
-    def _success(self, table: Table, context: Context) -> np.ndarray:
+    def _success(self, grouping: Grouping, context: Context) -> np.ndarray:
         """The chance that an attempt on each record succeeds."""
-        grouping = Grouping.published(table)
-        people = grouping.sizes.astype(np.float64)
+        people = grouping.people.astype(np.float64)
         if self.intruder == "journalist" and context.reference is not None:
             found = covered_people(grouping, context.reference, who="the reference table")[1]
             others, whole = found.counts(), self.reference == "population"
             people = np.maximum(people, others) if whole else people + others
-        elif self.intruder == "journalist" and weights_of(table) is not None:
+        elif self.intruder == "journalist" and weights_of(grouping.table) is not None:
             people = np.maximum(people, fitting(grouping, "", None, asking=self.name)[0])
         return grouping.classes.of_records(1.0 / people)
