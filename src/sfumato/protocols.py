@@ -112,6 +112,8 @@ class Outcome:
     facts: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    owner_warnings: tuple[str, ...] = ()
+    """What the data made of the step, where already that it is said, or not, would tell of them."""
     linked: bool = True
     """Whether row i stems from one original record. Rows drawn from a model stem from none."""
     copies: tuple[Table, ...] = ()

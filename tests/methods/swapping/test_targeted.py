@@ -83,6 +83,7 @@ PROFILES = [((),), (("age",), ()), (("age", "job"), ("age",))]
     st.sampled_from([0.0, 0.3, 1.0]),
     st.sampled_from(PROFILES),
     st.booleans(),
+    st.sampled_from(["even", "never"]),
     st.integers(0, 4),
 )
 def test_what_it_promises(
@@ -91,10 +92,13 @@ def test_what_it_promises(
     rate: float,
     match: tuple[tuple[str, ...], ...],
     carried: bool,
+    stay: str,
     seed: int,
 ) -> None:
     carry = ("tenure",) if carried and table["home"].null_count() == 0 else ()
-    method = TargetedSwap(columns=GEO, key=("job",), k=k, rate=rate, match=match, carry=carry)
+    method = TargetedSwap(
+        columns=GEO, key=("job",), k=k, rate=rate, match=match, carry=carry, stay=stay
+    )
     before = Families(table)
     able = [home for home in before.members if before.area(home, 1) is not None]
     risky = [
@@ -136,9 +140,9 @@ def test_what_it_promises(
     trips = Counter((before.area(home, 1), after.area(home, 1)) for home in went)
     assert all(trips[there, here] == many for (here, there), many in trips.items())
 
-    # Who is at risk and still there has nobody left to change with outside.
+    # Unless held back, who is at risk and still there has nobody left to change with outside.
     free = [home for home in able if home not in went]
-    for level in (0, 1):
+    for level in (0, 1) if stay == "never" else ():
         for home in set(free) & risky[level]:
             others = [h for h in free if before.area(h, level) != before.area(home, level)]
             assert not any(before.matches(home, h, p) for h in others for p in match)
@@ -148,9 +152,13 @@ def test_what_it_promises(
         for home in risky[level]
         if after.area(home, level) == before.area(home, level)
     }
-    said = " ".join(outcome.warnings)
-    assert ("some households at risk" in said) == bool(stuck)
+    assert not outcome.warnings, "what became of those at risk is the owner's to know"
+    said = " ".join(outcome.owner_warnings)
+    assert ("nobody at risk was held back" in said) == (stay == "never" and bool(risky[1]))
     secrets = outcome.secrets
+    in_vain = secrets["households at risk that found no partner"]
+    assert ("some households at risk could not leave" in said) == (in_vain > 0)
+    assert in_vain == len(stuck) if stay == "never" else in_vain <= len(risky[1])
     assert secrets["households at risk"] == len(risky[1])
     assert secrets["households at risk that stayed where they are at risk"] == len(stuck)
     for level, name in enumerate(GEO):
@@ -164,9 +172,11 @@ def test_what_it_promises(
     # Every town has its share, or nobody is left in it to change with.
     swapped = Counter(before.area(home, 1) for home in went)
     short = {area for area, many in wanted.items() if swapped[area] < many}
-    assert ("fewer households were swapped" in said) == bool(short)
-    for home in (h for h in free if before.area(h, 1) in short):
-        others = [h for h in free if before.area(h, 1) != before.area(home, 1)]
+    assert ("fewer households of some areas were swapped" in said) == bool(short)
+    # Those held back are free no more, and neither visited nor a partner.
+    safe = [h for h in free if stay == "never" or h not in risky[1]]
+    for home in (h for h in safe if before.area(h, 1) in short):
+        others = [h for h in safe if before.area(h, 1) != before.area(home, 1)]
         assert not any(before.matches(home, h, p) for h in others for p in match)
     if rate == 0.0:
         assert len(went) <= 2 * len(risky[1])
@@ -178,7 +188,7 @@ def test_those_at_risk_come_first() -> None:
     town = ["A"] * 100 + ["B"] * 10
     table = sf.table({"town": town, "job": job}, quasi=["town", "job"])
     for seed in range(5):
-        method = TargetedSwap(columns=("town",), k=2, rate=0.05)
+        method = TargetedSwap(columns=("town",), k=2, rate=0.05, stay="never")
         outcome = method.mask(table, np.random.default_rng(seed))
         assert outcome.table["town"].to_list()[90:100] == ["B"] * 10
         assert outcome.secrets["households at risk that stayed where they are at risk"] == 0
@@ -192,7 +202,7 @@ def test_households_leave_the_coarsest_area_they_are_at_risk_in() -> None:
     state = np.repeat(["A", "B"], 20)
     table = sf.table({"state": state, "town": town, "job": job}, quasi=["state", "town", "job"])
     for seed in range(5):
-        method = TargetedSwap(columns=GEO, k=2, rate=0.0)
+        method = TargetedSwap(columns=GEO, k=2, rate=0.0, stay="never")
         outcome = method.mask(table, np.random.default_rng(seed))
         went = outcome.table.frame.select(GEO).rows()
         assert went[0][0] == "B", "the one of A leaves the state"
@@ -212,14 +222,14 @@ def test_the_limit_is_k_households_not_people() -> None:
         "job": ["clerk"] * 3 + ["nurse"] * 2 + ["clerk"] * 3 + ["nurse"] * 2,
     }
     table = sf.table(frame, household="home", quasi=["town", "job"])
-    two = TargetedSwap(columns=("town",), k=2, rate=0.0)
+    two = TargetedSwap(columns=("town",), k=2, rate=0.0, stay="never")
     outcome = two.mask(table, np.random.default_rng(0))
     assert outcome.table["town"].to_list() == ["B"] * 3 + ["A"] * 2 + ["A"] * 3 + ["B"] * 2
     three = two.model_copy(update={"k": 3})
     assert three.mask(table, np.random.default_rng(0)).secrets["households at risk"] == 6
     none = two.model_copy(update={"k": 1}).mask(table, np.random.default_rng(0))
     assert none.table.frame.equals(table.frame)
-    assert any("nobody is at risk" in warning for warning in none.warnings)
+    assert any("nobody is at risk" in warning for warning in none.owner_warnings)
 
 
 def census(seed: int, households: int = 3_000) -> sf.Table:
@@ -308,10 +318,95 @@ def test_what_became_of_few_households_is_not_published() -> None:
     assert set(few.facts) == {"households", "share of households to swap"}, "2 of 9 are few"
 
 
+def rare_people(seed: int, towns: int, counties: int = 1) -> sf.Table:
+    """3,000 people in towns of about one size, jobs and ages; some are rare in the whole file."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, towns, 3_000)
+    frame = {
+        "county": town * counties // towns,
+        "town": town,
+        "job": rng.zipf(1.5, town.size).clip(1, 80),
+        "age": rng.integers(0, 9, town.size),
+    }
+    return sf.table(pl.DataFrame(frame).cast(pl.String), quasi=["county", "town", "job", "age"])
+
+
+def undone(table: sf.Table, **words: object) -> np.ndarray:
+    """Of those rare in the whole published file: by published town (rows) and true town (columns)
+    how many, over five seeds. Whoever is rare in the file is at risk wherever he lives."""
+    found = Counter[tuple[str, str]]()
+    for seed in range(5):
+        method = TargetedSwap.build({"key": ["job", "age"], "k": 3, **words})
+        said = method.mask(table, np.random.default_rng(seed)).table
+        whole = Counter(said.frame.select("job", "age").rows())
+        for key, here, true in zip(
+            said.frame.select("job", "age").rows(), said["town"], table["town"], strict=True
+        ):
+            if whole[key] < 3:
+                found[here, true] += 1
+    towns = sorted(set(table["town"]))
+    return np.array([[found[here, true] for true in towns] for here in towns])
+
+
+@pytest.mark.parametrize("towns", [2, 3, 8])
+def test_nobody_can_tell_where_the_rare_come_from(towns: int) -> None:
+    """The attack: who is rare in the whole file left the area it is in, so that it comes from
+    another; of two there is one other."""
+    even = sure = np.zeros((towns, towns))
+    for seed in range(5):
+        table = rare_people(seed, towns)
+        even = even + undone(table, columns=["town"])
+        sure = sure + undone(table, columns=["town"], stay="never")
+    claims = sure.sum()
+    assert claims == even.sum() > 6_000
+    # Without anybody held back the published town is never the true one: each claim is right.
+    assert np.trace(sure) == 0
+    if towns == 2:
+        assert sure[0, 1] + sure[1, 0] == claims
+    # By default neither that it is the published town, nor that it is any one other, is right
+    # more often than towns are as large: six standard errors, and what towns differ in size.
+    noise = 6 * np.sqrt((1 / towns) * (1 - 1 / towns) / claims)
+    assert abs(np.trace(even) / claims - 1 / towns) < noise
+    by_published = even / even.sum(axis=1, keepdims=True)
+    lived = even.sum(axis=0) / claims
+    assert np.abs(by_published - lived).max() < noise * np.sqrt(towns) + 0.01
+
+
+def test_held_back_in_a_county_they_may_still_leave_their_town() -> None:
+    """Two counties of four towns: of eight towns each is as likely, not the published one half."""
+    told = np.zeros((8, 8))
+    for seed in range(5):
+        told = told + undone(rare_people(seed, 8, counties=2), columns=["county", "town"])
+    county = np.arange(8) // 4
+    same = told[county[:, None] == county].sum() / told.sum()
+    assert abs(same - 1 / 2) < 0.03
+    assert abs(np.trace(told) / told.sum() - 1 / 8) < 0.02
+
+
+def test_what_is_public_is_silent_about_those_at_risk() -> None:
+    """Neither that all could leave nor that some could not is told, nor how many were left alone,
+    be they as many as a parameter says."""
+    for apart in (0, 2, 3, 4):
+        home = np.repeat(np.arange(100), 3)
+        town = np.repeat(["A", "B"], 150)
+        town[: 3 * apart : 3] = "B"
+        job = ["judge" if i == 299 else "clerk" for i in range(300)]
+        frame = {"home": home, "town": town, "job": job}
+        table = sf.table(frame, household="home", quasi=["town", "job"])
+        for match in ([[]], [["job"]]):
+            method = sf.method("targeted-swap", columns=["town"], k=3, match=match)
+            release = sf.protect(table, method, seed=1, require={"exposure": False}, measures=())
+            said = " ".join(release.public().evidence.notes)
+            assert "targeted-swap" not in said
+            known = " ".join(release.evidence.owner_notes)
+            assert ("could not leave" in known) == (match == [["job"]])
+            assert (f"{apart} households with members in several" in known) == (apart > 0)
+
+
 def test_suppressed_cells_go_with_what_is_carried() -> None:
     table = sf.table({"town": list("AB"), "heat": ["gas", None], "job": list("xx")}, quasi=["town"])
     table = table.with_columns([], suppressed={"heat": np.array([False, True])})
-    method = TargetedSwap(columns=("town",), key=("job",), k=2, carry=("heat",))
+    method = TargetedSwap(columns=("town",), key=("job",), k=2, carry=("heat",), stay="never")
     outcome = method.mask(table, np.random.default_rng(0))
     assert outcome.table["town"].to_list() == ["B", "A"]
     assert outcome.table["heat"].to_list() == [None, "gas"]

@@ -12,11 +12,6 @@ from ...data.table import Table
 from ...kernels.groups import group_order
 from .base import absent, agreeing, joined
 
-FEWER = (
-    "fewer households were swapped than `rate` asks for: the others have no partner left; "
-    "name fewer columns in `match`, or lower `rate`"
-)
-
 
 class Homes(NamedTuple):
     """The households of a table."""
@@ -51,7 +46,7 @@ class Homes(NamedTuple):
         return source
 
     def warnings(self) -> tuple[str, ...]:
-        """What was left alone, and taken for what."""
+        """What was left alone, and taken for what: how many is for the owner."""
         said = []
         if self.missing:
             said.append(f"{self.missing:,} households with a missing area were left alone")

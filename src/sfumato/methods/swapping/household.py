@@ -13,7 +13,12 @@ from ...kernels.swapping.household import multiset_labels, swap_outside
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
 from .base import agreeing, gathered, joined
-from .homes import FEWER, homes_of
+from .homes import homes_of
+
+_FEWER = (
+    "fewer households were swapped than `rate` asks for: the others have no partner left; "
+    "name fewer columns in `match`, or lower `rate`"
+)
 
 
 class HouseholdSwap(Method):
@@ -116,7 +121,7 @@ class HouseholdSwap(Method):
             table.with_columns(series),
             facts=facts,
             secrets=secrets,
-            warnings=(*homes.warnings(), *((FEWER,) if swapped.sum() < 2 * wanted else ())),
+            owner_warnings=(*homes.warnings(), *((_FEWER,) if swapped.sum() < 2 * wanted else ())),
         )
 
     def _check(self, table: Table) -> None:

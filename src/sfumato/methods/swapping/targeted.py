@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -17,13 +18,21 @@ from ...progress import report
 from ...protocols import Method, Outcome
 from ..counts import exact_shares, published_shares
 from .base import agreeing, gathered, joined
-from .homes import FEWER, Homes, homes_of
+from .homes import Homes, homes_of
 
 _AT_RISK = (
-    "some households at risk did not leave the area that they are at risk in: nobody outside of it "
-    "matches them any more; add a profile with fewer columns to `match`"
+    "some households at risk could not leave the area that they are at risk in: nobody outside of "
+    "it matches them any more; add a profile with fewer columns to `match`"
+)
+_FEWER = (
+    "fewer households of some areas were swapped than `rate` asks for: the others have no partner "
+    "left or are held back by chance; name fewer columns in `match`, or lower `rate`"
 )
 _NOBODY = "nobody is at risk and `rate` is 0: nothing was swapped"
+_ALL_LEFT = (
+    "nobody at risk was held back: of whoever is rare in the whole file everybody knows that the "
+    "published area is the wrong one, and of two areas which is the right one; leave `stay` out"
+)
 
 
 class TargetedSwap(Method):
@@ -32,10 +41,16 @@ class TargetedSwap(Method):
     The geography (`columns`) is a hierarchy from coarse to fine. A household is at risk in an area
     if a member has values of the `key` columns that members of fewer than `k` households of the
     area have, itself counted. Who is at risk in a small area is not always so in the larger one
-    around it: a household has to leave the coarsest area in which it is at risk. Level by level
-    from the coarsest, each such household is swapped with one from outside that area: the two
-    exchange their geography, all levels of it, and the `carry` columns. Who finds no partner is
-    tried again at the next finer level, and so leaves a smaller area at least.
+    around it: a household leaves the coarsest area in which it is at risk. Level by level from the
+    coarsest, each such household is swapped with one from outside that area: the two exchange
+    their geography, all levels of it, and the `carry` columns.
+
+    Were that certain, everybody could undo it: who is rare in the whole file would not come from
+    where it is published, and of two areas that leaves one. So at each level a household at risk
+    is held back with the chance 1 / m, where m areas, its own among them, have a household that
+    matches it. Who is held back, or has no match outside, keeps that area and is tried at the next
+    finer level inside it. Of areas of one size each is then as likely the true one as any other,
+    the published one too. With `stay` "never" nobody is held back.
 
     After that, households of every lowest area are swapped with others from outside of it until
     the share `rate` of the area has been swapped, partners counted. They are drawn one after the
@@ -49,19 +64,20 @@ class TargetedSwap(Method):
 
     Exactly kept: the number of households and of persons in each area, the joint table of the
     geography and the columns that every profile names, and all columns but the geography and those
-    carried. Who is unique in an area afterwards need not come from there; but that is not so of
-    those who found no partner, and nothing keeps records from being matched on the other columns.
+    carried. Who is unique in an area afterwards need not come from there, nor from elsewhere. But
+    who found no partner stays; of areas of several sizes the larger is the likelier, as it is
+    without the release; and nothing keeps records from being matched on the other columns.
 
     The household of a record is its value in the column of role "household"; without such a column,
     or where it is missing, each record is a household of its own. A household with a missing or
-    suppressed area, or with members in several areas, stays. How many were at risk, and how many
-    stayed so, is private.
+    suppressed area, or with members in several areas, stays. Whether any were at risk, stayed so,
+    or found no partner is private.
 
     >>> from sfumato.data.table import table
     >>> t = table({"town": list("AAABBB"), "job": ["judge", *["clerk"] * 5]}, quasi=["town", "job"])
     >>> swap = TargetedSwap(columns=("town",), k=2, rate=0)
-    >>> swap.mask(t, np.random.default_rng(0)).table["town"][0]
-    'B'
+    >>> [swap.mask(t, np.random.default_rng(seed)).table["town"][0] for seed in range(5)]
+    ['B', 'A', 'A', 'A', 'B']
     """
 
     name: ClassVar[str] = "targeted-swap"
@@ -96,6 +112,11 @@ class TargetedSwap(Method):
     carry: tuple[str, ...] = Field(
         (), description="columns of the whole household that go with the geography"
     )
+    stay: Literal["even", "never"] = Field(
+        "even",
+        description="households at risk that stay: as many as make the published area as likely "
+        "as any other, or none that can leave, which anybody can undo",
+    )
 
     def named(self) -> tuple[str, ...]:
         return (*self.columns, *self.carry)
@@ -122,6 +143,8 @@ class TargetedSwap(Method):
         # its weight, then the next among those left, and so on (Efraimidis & Spirakis 2006).
         times = rng.exponential(size=homes.total) * fewest[-1]
         pairs = _Pairs(profiles, areas, times, homes.eligible.copy(), np.arange(homes.total))
+        if self.stay == "even":
+            pairs.hold_back(at_risk, rng)
         for level in range(depth):
             report("swapping households", level, depth + 1)
             pairs.across(level, at_risk[level], lived, rng)
@@ -146,7 +169,7 @@ class TargetedSwap(Method):
         # Whoever is at risk in a larger area is so in the smaller ones, too.
         anywhere = at_risk[-1]
         asked = self.rate > 0 or anywhere.any()
-        if asked and not moving.any():
+        if asked and not moving.any() and not pairs.possible(homes.eligible):
             raise MethodError(
                 "targeted-swap found no two matching households in different areas",
                 remedy="add a profile with fewer columns to `match`, recode them more coarsely, or "
@@ -156,8 +179,10 @@ class TargetedSwap(Method):
         areas = [area[homes.first] for area in levels]
         left = [area[received] != area for area in areas]
         stuck = np.zeros(homes.total, dtype=bool)
-        for risky, gone in zip(at_risk, left, strict=True):
+        vain = pairs.alone.copy()
+        for level, (risky, gone) in enumerate(zip(at_risk, left, strict=True)):
             stuck |= risky & ~gone
+            vain |= risky & ~gone & (pairs.kept < level)
         below = {}
         for name, area, risky in zip(self.columns, levels, at_risk, strict=True):
             few = _fewest(homes, area[source], combination) < self.k
@@ -174,10 +199,12 @@ class TargetedSwap(Method):
             },
         }
         warnings = [*homes.warnings()]
-        if stuck.any():
+        if vain.any():
             warnings.append(_AT_RISK)
+        if self.stay == "never" and anywhere.any():
+            warnings.append(_ALL_LEFT)
         if (pairs.short(wanted) > 0).any():
-            warnings.append(FEWER)
+            warnings.append(_FEWER)
         if not asked:
             warnings.append(_NOBODY)
         marks = {name: table.suppressed(name)[source] for name in self.carry}
@@ -194,9 +221,10 @@ class TargetedSwap(Method):
                 **exact_shares(shares),
                 "households at risk": int(anywhere.sum()),
                 "households at risk that stayed where they are at risk": int(stuck.sum()),
+                "households at risk that found no partner": int(vain.sum()),
                 "households at risk by area": below,
             },
-            warnings=tuple(warnings),
+            owner_warnings=tuple(warnings),
         )
 
     def _checked(self, table: Table) -> tuple[str, ...]:
@@ -238,6 +266,15 @@ def _fewest(homes: Homes, area: np.ndarray, combination: np.ndarray) -> np.ndarr
     return found
 
 
+def _different(group: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """For each household in how many areas its group lives."""
+    if not group.size:
+        return np.zeros(0, dtype=np.int64)
+    _, firsts = np.unique(joined([group, area], group.size), return_index=True)
+    found: np.ndarray = np.bincount(group[firsts])[group]
+    return found
+
+
 @dataclass
 class _Pairs:
     """Who changes places with whom."""
@@ -250,6 +287,37 @@ class _Pairs:
     """When each household is drawn."""
     free: np.ndarray
     partner: np.ndarray
+    kept: np.ndarray = field(init=False)
+    """The finest level whose area a household is not to leave; -1: it may leave any."""
+    alone: np.ndarray = field(init=False)
+    """Households at risk that nobody matches outside an area that they are at risk in."""
+
+    def __post_init__(self) -> None:
+        self.kept = np.full(self.partner.size, -1)
+        self.alone = np.zeros(self.partner.size, dtype=bool)
+
+    def hold_back(self, at_risk: Sequence[np.ndarray], rng: np.random.Generator) -> None:
+        """Decide who of those at risk stays in which area, before anybody is a partner: with the
+        chance 1 / m, of m areas that hold a match."""
+        leaves = np.zeros(self.partner.size, dtype=bool)
+        for level, risky in enumerate(at_risk):
+            asked = risky & ~leaves
+            areas = np.ones(self.partner.size, dtype=np.int64)
+            for match, around in product(self.profiles, range(level - 1, -2, -1)):
+                asking = asked & (areas == 1) & (self.kept <= around)
+                if asking.any():
+                    among, group = self._groups(match, around, asking)
+                    many = _different(group, self.areas[level][among])
+                    areas[among] = np.where(asking[among], many, areas[among])
+            stays = asked & (rng.random(asked.size) * areas < 1)
+            self.kept[stays] = level
+            self.alone |= asked & (areas == 1)
+            leaves |= asked & ~stays
+
+    def possible(self, able: np.ndarray) -> bool:
+        """Whether any two of these match and live in different areas."""
+        lowest = self.areas[-1][able]
+        return any((_different(match[able], lowest) > 1).any() for match in self.profiles)
 
     def short(self, wanted: np.ndarray) -> np.ndarray:
         """How many households of each lowest area are to be swapped still."""
@@ -263,20 +331,25 @@ class _Pairs:
         """Pair the chosen, as long as their lowest area has not as many as are wanted, with
         households of other areas of a level: by the first profile and near by, then farther off,
         those left by the next profile."""
-        for match in self.profiles:
-            for around in (*reversed(self.areas[:level]), None):
-                short = self.short(wanted)
-                visiting = self.free & chosen
-                visiting[visiting] = short[self.areas[-1][visiting]] > 0
-                if not visiting.any():
-                    return
-                asked = np.zeros(int(match.max()) + 1, dtype=bool)
-                asked[match[visiting]] = True
-                among = np.flatnonzero(self.free & asked[match])
-                group = match[among]
-                if around is not None:
-                    group = joined([group, around[among]], among.size)
+        for match, around in product(self.profiles, range(level - 1, -2, -1)):
+            short = self.short(wanted)
+            visiting = self.free & chosen & (self.kept <= around)
+            visiting[visiting] = short[self.areas[-1][visiting]] > 0
+            if visiting.any():
+                among, group = self._groups(match, around, visiting)
                 self._pair(among, group, level, visiting, short, rng)
+
+    def _groups(
+        self, match: np.ndarray, around: int, asking: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Those free to move inside areas of the level `around` (-1: anywhere) that match one who
+        asks, and a label of those that match each other inside one area."""
+        asked = np.zeros(int(match.max()) + 1, dtype=bool)
+        asked[match[asking]] = True
+        among = np.flatnonzero(self.free & (self.kept <= around) & asked[match])
+        if around < 0:
+            return among, match[among]
+        return among, joined([match[among], self.areas[around][among]], among.size)
 
     def _pair(
         self,

@@ -114,6 +114,7 @@ class Step:
             facts={"columns": columns, **partition.facts, **outcome.facts},
             secrets=outcome.secrets,
             warnings=(*partition.warnings, *outcome.warnings, *ignored),
+            owner_warnings=outcome.owner_warnings,
             linked=outcome.linked,
             copies=outcome.copies,
         )

@@ -45,6 +45,7 @@ class Draft:
     """For each step that grouped records: the group of every original row, -1 where it has none.
     Where sets overlap, a row of several: the original rows that the row's own set holds."""
     notes: tuple[str, ...]
+    owner_notes: tuple[str, ...]
     copies: tuple[Table, ...] = ()
     """Further releases of the same records, by multiple imputation."""
     overlapping: str = ""
@@ -99,7 +100,7 @@ def run_steps(
                 tables=(work.table, *work.copies),
                 facts=work.steps[-1]["did"],
                 secrets=outcome.secrets,
-                warnings=outcome.warnings,
+                warnings=(*outcome.warnings, *outcome.owner_warnings),
                 taken=work.rows,
                 linked=work.linked,
                 published=partial(_nameless, kept=frozenset(work.nameless)),
@@ -209,6 +210,7 @@ class Work:
     secrets: dict[str, Any] = field(default_factory=dict)
     lineage: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    owner_notes: list[str] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     alone: Alone = left_alone
     recoded: Callable[[Table, Outcome, set[str]], set[str]] = locally_recoded
@@ -228,9 +230,9 @@ class Work:
         self.table, self.copies = outcome.table, outcome.copies
         acted = {"columns": [name for name in self.table.names if name in touched]}
         self.steps.append({**step.public(), "did": {**acted, **outcome.facts}})
-        self.notes += [
-            f"step {index + 1} ({step.use.name}): {warning}" for warning in outcome.warnings
-        ]
+        head = f"step {index + 1} ({step.use.name})"
+        self.notes += [f"{head}: {warning}" for warning in outcome.warnings]
+        self.owner_notes += [f"{head}: {warning}" for warning in outcome.owner_warnings]
 
     def _follow_cover(self, step: Step, touched: set[str], outcome: Outcome) -> None:
         if isinstance(outcome.partition, Cover):
@@ -314,6 +316,7 @@ class Work:
             self.secrets,
             self.lineage,
             tuple(self.notes),
+            tuple(self.owner_notes),
             self.copies,
             self.overlapping,
             tuple(self.stages),

@@ -50,28 +50,36 @@ def _recovers(step: Mapping[str, Any]) -> bool:
 
 
 def public_notes(notes: Iterable[str], steps: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The notes without the counts in the warnings of steps; numbers of their parameters stay."""
-    known = {number for step in steps for number in _numbers(step.get("parameters", {}))}
-    return tuple(_plain(note, known) for note in notes)
+    """The notes without the counts in the warnings of steps. Parameters stay where they stand by
+    their name, as in "k = 3": a bare 3 would be a count that happens to be k."""
+    notes = tuple(notes)
+    known = {text for step in steps for text in _told("", step.get("parameters", {}))}
+    told = sorted((text for text in known if any(text in note for note in notes)), key=len)
+    whole = [rf"(?<!\w){re.escape(text)}(?!\w|[,.]\d)" for text in reversed(told)]
+    either = re.compile("|".join([*whole, _NUMBER.pattern]))
+    return tuple(_plain(note, either) for note in notes)
 
 
-def _plain(note: str, known: set[str]) -> str:
+def _plain(note: str, either: re.Pattern[str]) -> str:
     head = _OF_STEP.match(note)
     if head is None:
         return note
     text = note[head.end() :]
-    some = _NUMBER.sub(lambda m: m[0] if m[0].replace(",", "") in known else "some", text)
+    some = either.sub(lambda m: "some" if _NUMBER.fullmatch(m[0]) else m[0], text)
     return note[: head.end()] + some
 
 
-def _numbers(value: Any) -> Iterator[str]:
-    """The numbers among parameters, as a sentence writes them."""
+def _told(name: str, value: Any) -> Iterator[str]:
+    """Parameters as a sentence writes them: "name = number", and words with numbers in them."""
     if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
+        for key, one in value.items():
+            yield from _told(str(key), one)
+            yield from _told("", str(key))
+    elif isinstance(value, list | tuple):
         for one in value:
-            yield from _numbers(one)
+            yield from _told(name, one)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield f"{value:g}"
-    elif value is not None:
-        yield from (found.replace(",", "") for found in _NUMBER.findall(str(value)))
+        if name:
+            yield from (f"{name} = {value:g}", f"{name} = {value:,}")
+    elif _NUMBER.search(str(value)) and not _NUMBER.fullmatch(str(value)):
+        yield str(value)

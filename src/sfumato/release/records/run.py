@@ -96,7 +96,7 @@ def protect(
         draft.pair,
         replace(
             evidence,
-            owner_notes=tuple(warnings),
+            owner_notes=(*warnings, *draft.owner_notes),
             ledger=told,
             guessable_seed=guessable(seed),
         ),
