@@ -103,7 +103,7 @@ class _Individual(ClassRisk):
         before = self._risks(pair.original, repeated_key(pair.original), context)
         found = self.of_risks(after, before, pair)
         if because := self._because(key, context):
-            found = replace(found, detail=found.detail | {"because": because})
+            found = replace(found, detail={**found.detail, "because": because})
         if context.reference is not None and not self.mean:
             return replace(found, depends=None)  # it would tell how many others are like one record
         if key is not None and repeated_key(pair.masked) is None:
