@@ -140,6 +140,23 @@ def test_where_it_does_not_help_nothing_is_written(
     assert names(folder) == ["people.csv", "plan.toml"]
 
 
+def test_a_weaker_limit_is_neither_hinted_at_nor_applied(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.release.remedies.trying.RUNS", 0)
+    asked = "k-anonymity = 6\nprosecutor-risk = { at-most = 0.1 }"
+    (folder / "plan.toml").write_text(PLAN.replace("k-anonymity = 6\nl-diversity = 2", asked))
+    assert call() == 3
+    said = capsys.readouterr().err
+    assert "try 1  a weaker limit (more risk, or loss): k-anonymity = 2" in said
+    assert "--apply" not in said
+    assert call("--apply", "1") == 3
+    said = capsys.readouterr().err
+    assert "remedy 1 asks for less than your plan does, and was not applied" in said
+    assert "write it under [require] of sub/plan.toml yourself: k-anonymity = 2" in said
+    assert names(folder) == ["people.csv", "plan.toml"]
+
+
 def test_a_release_that_cannot_be_written_leaves_no_plan(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

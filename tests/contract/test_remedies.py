@@ -54,6 +54,8 @@ MEASURES: dict[str, Any] = {
     "homogeneous-groups": 0.05,
     "marginals": 0.1,
     "ncp": 0.1,
+    "individual-risk": 0.1,
+    "global-risk": 0.05,
 }
 
 
@@ -123,3 +125,20 @@ def test_a_broken_limit_on_a_measure_has_a_remedy(name: str) -> None:
     k = 100 if name in ("marginals", "ncp") else 2
     steps = HARDLY if name == "uniques" else sf.method("mondrian", k=k)
     check_remedies(register(), steps, {name: MEASURES[name]})
+
+
+@pytest.mark.parametrize("missing", ["category", "wildcard"])
+@pytest.mark.parametrize("name", ["individual-risk", "household-risk", "global-risk"])
+def test_cells_are_suppressed_until_a_risk_is_within_its_limit(name: str, missing: str) -> None:
+    rng = np.random.default_rng(3)
+    frame = people().with_columns(w=rng.uniform(5, 50, 240), home=rng.integers(0, 100, 240))
+    table = sf.table(
+        frame,
+        quasi=["age", "town", "sex"],
+        confidential=["illness"],
+        weight="w",
+        household="home",
+    )
+    words = {"at-most": 0.02 if name == "global-risk" else 0.06, "missing": missing}
+    found = check_remedies(table, HARDLY, {name: words})
+    assert any("until" in remedy.change for remedy in found)

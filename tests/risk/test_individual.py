@@ -18,6 +18,7 @@ from sfumato.errors import MeasureError, ReleaseRefused
 from sfumato.kernels.statistics.individual_risk import approximate_risk
 from sfumato.protocols import Context, Measurement
 from sfumato.release.plan.step import build
+from sfumato.release.remedies import trying
 from sfumato.risk.individual import GlobalRisk, HouseholdRisk, IndividualRisk
 from tests.oracle import individual_risk as oracle
 
@@ -103,9 +104,42 @@ def test_perturbed_weights_estimate_nothing() -> None:
     found = _taken(IndividualRisk(), t, mechanism=(noise,))
     assert found.value == 1.0
     assert "uncorrelated-noise perturbed the weights" in found.detail["population"]
+    assert found.detail["because"] == found.detail["population"]
+    assert "because" not in _taken(IndividualRisk(), t).detail
+    bare = _taken(IndividualRisk(), t, t.without(["w"]))
+    assert bare.detail["because"].endswith("the weights are not published")
     # A sample's weights are multiplied by design.
     found = _taken(IndividualRisk(), t, mechanism=(build("method", "sampling", {}),))
     assert found.value < 0.3
+
+
+def test_a_refusal_says_why_a_step_could_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "RUNS", 0)
+    rng = np.random.default_rng(0)
+    frame = {"q": rng.integers(0, 8, 200), "w": rng.choice([10.0, 60.0], 200)}
+    t = table(pl.DataFrame(frame), quasi=["q"], weight="w")
+    steps = [
+        sf.method("noise", columns=["w"], amount=0.001),
+        sf.method("local-suppression", until={"individual-risk": 0.005}),
+    ]
+    require = {"individual-risk": {"at-most": 0.005}, "exposure": {"at-most": 1.0}}
+    with pytest.raises(ReleaseRefused, match=r"population: .* perturbed the weights"):
+        sf.protect(t, steps, require=require, seed=1)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_order_of_records_decides_nothing(measure: Any) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        records = [
+            (*rng.choice(["a", "b", "c"], 2).tolist(), float(rng.random()), int(rng.integers(9)))
+            for _ in range(60)
+        ]
+        figures = {
+            _taken(measure(), _table([records[i] for i in rng.permutation(60)])).value
+            for _ in range(10)
+        }
+        assert len(figures) == 1
 
 
 def test_weights_below_the_records_are_told() -> None:
@@ -144,7 +178,7 @@ def test_people_are_counted_where_they_have_several_records() -> None:
     two = oracle.by_definition(2, 40.0)
     assert found.per_record == pytest.approx([two, two, two, oracle.by_definition(1, 10.0)])
     assert found.depends is None  # whose the records are is not published
-    assert found.detail["people"]
+    assert found.detail["people"] == found.detail["because"]
     others = _taken(IndividualRisk(), t, masked, reference=table({"q": ["x"]}, quasi=["q"]))
     assert others.per_record == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
     everybody = table({"q": list("xxy")}, quasi=["q"])  # each of them once

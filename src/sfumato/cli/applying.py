@@ -28,7 +28,8 @@ Apply = Annotated[
     Option(
         min=1,
         metavar="N",
-        help="Where the plan is refused, release by remedy N and write PLAN.new.toml.",
+        help="Where the plan is refused, release by remedy N and write PLAN.new.toml; never by a "
+        "weaker limit.",
     ),
 ]
 
@@ -47,15 +48,13 @@ class Applied:
         """For `--json`."""
         return {
             "change": self.remedy.change,
-            "weaker": self.remedy.weaker,
             "plan": str(self.target),
             "lines": list(self.lines),
         }
 
     def show(self) -> None:
         """The changed lines, on standard output."""
-        asks = "it asks for less than your plan did: " if self.remedy.weaker else ""
-        say(f"\nwrote {self.target}: {asks}{self.remedy.change}")
+        say(f"\nwrote {self.target}: {self.remedy.change}")
         say("\n".join(self.lines))
 
 
@@ -76,6 +75,13 @@ def applied(refused: ReleaseRefused, number: int, plan: Path, target: Path) -> A
         show.notes_aside(f"there is no remedy {number}: {len(found)} were found")
         raise refused
     remedy = found[number - 1]
+    if remedy.weaker:
+        # Less protection is decided, not taken from a list.
+        show.notes_aside(
+            f"remedy {number} asks for less than your plan does, and was not applied: if that is "
+            f"right, write it under [require] of {plan} yourself: {remedy.change}"
+        )
+        raise refused
     before = plan.read_text(encoding="utf-8-sig")
     text = rewritten(before, remedy.plan, plan.parent)
     if holds_secret((now := Plan.read(plan)).input.path):

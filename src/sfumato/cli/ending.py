@@ -23,7 +23,8 @@ def failed(error: SfumatoError, *, json: bool) -> None:
         print_json(error.to_dict())
     if isinstance(error, ReleaseRefused):
         say(f"refused: {error.message}", file=sys.stderr)
-        if any(hasattr(remedy, "plan") for remedy in error.remedies):
+        plans = [remedy for remedy in error.remedies if hasattr(remedy, "plan")]
+        if plans and not plans[0].weaker:
             say(
                 "  `sfumato protect PLAN --apply 1` does the first and writes PLAN.new.toml",
                 file=sys.stderr,

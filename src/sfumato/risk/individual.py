@@ -27,6 +27,7 @@ from ..kernels.statistics.individual_risk import (
     approximate_risk,
     household_risk,
     individual_risk,
+    settled,
 )
 from ..measurement import Depends
 from ..protocols import Context, Measurement, Method
@@ -100,12 +101,25 @@ class _Individual(ClassRisk):
         after = self._risks(masked, key, context, _perturbed(context))
         before = self._risks(pair.original, repeated_key(pair.original), context)
         found = self.of_risks(after, before, pair)
+        if because := self._because(key, context):
+            found = replace(found, detail={**found.detail, "because": because})
         if context.reference is not None and not self.mean:
             return replace(found, depends=None)  # it would tell how many others are like one record
         if people_hidden(pair):
             # Which records are one person's is not published, and the figure would tell of it.
             return replace(found, depends=None)
         return found
+
+    def _because(self, key: str | None, context: Context) -> str:
+        """Why the release may have a higher risk than its steps could know of; empty if for none of
+        these reasons."""
+        why = []
+        if context.reference is None:
+            hidden = weights_of(context.pair.original) and not weights_of(context.pair.masked)
+            unknown = "the sample stands for the population: the weights are not published"
+            why = [_perturbed(context) or (unknown if hidden else "")]
+        why += [COUNTED] if key is not None else []
+        return "; ".join(filter(None, why))
 
     def _risks(self, table: Table, key: str | None, context: Context, perturbed: str = "") -> Risks:
         grouping = Grouping.published(table, key)
@@ -207,8 +221,8 @@ class IndividualRisk(_Individual):
             "baseline": BEFORE,
         }
         return self.result(
-            after.exact.max(),
-            baseline=float(before.exact.max()),
+            settled(after.exact.max()),
+            baseline=settled(before.exact.max()),
             per_record=after.exact,
             detail=detail,
         )
@@ -246,7 +260,9 @@ class HouseholdRisk(_Individual):
             "sdcmicro": float(household_risk(after.approximate, homes).max()),
             "baseline": BEFORE,
         }
-        found = self.result(risk.max(), baseline=float(was.max()), per_record=risk, detail=detail)
+        found = self.result(
+            settled(risk.max()), baseline=settled(was.max()), per_record=risk, detail=detail
+        )
         # Who lives together is not published, and the figure would tell of it.
         hidden = not pair.masked.schema.of_role(Role.HOUSEHOLD)
         return replace(found, depends=None) if hidden else found
@@ -271,8 +287,8 @@ class GlobalRisk(_Individual):
     def of_risks(self, after: Risks, before: Risks, pair: Pair) -> Measurement:
         detail = {**after.told(), "sdcmicro": float(after.approximate.mean()), "baseline": BEFORE}
         return self.result(
-            after.exact.mean(),
-            baseline=float(before.exact.mean()),
+            settled(after.exact.mean()),
+            baseline=settled(before.exact.mean()),
             per_record=after.exact,
             detail=detail,
         )

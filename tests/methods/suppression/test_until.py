@@ -181,6 +181,32 @@ def test_a_heavy_record_may_stay_alone() -> None:
         masked(bare, until={"individual-risk": 0.2})
 
 
+def test_people_with_several_records_are_refused() -> None:
+    """The measures count people, of whom a class of five records may hold one."""
+    pid = np.repeat(np.arange(12), 5)
+    frame = {"pid": [f"p{i}" for i in pid], "q": pid % 4, "r": pid % 3}
+    table = sf.table(frame, identifier=["pid"], quasi=["q", "r"])
+    with pytest.raises(SfumatoError, match=r"12 people have 60 records, by `pid`") as caught:
+        masked(table, until={"individual-risk": 0.2})
+    assert "one record of each person" in caught.value.remedy
+    once = table.take(np.arange(0, 60, 5))
+    outcome = masked(once, until={"individual-risk": 0.2})
+    assert taken("individual-risk", once, outcome.table, "category") <= 0.2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_limit_that_is_met_exactly_is_met_however_records_are_shuffled(seed: int) -> None:
+    rng = np.random.default_rng(247)
+    frame = pl.DataFrame({"a": rng.integers(0, 6, 100), "b": rng.integers(0, 5, 100)})
+    release = sf.protect(
+        sf.table(frame, quasi=["a", "b"]),
+        sf.method("local-suppression", until={"global-risk": 0.2}),
+        require={"global-risk": {"at-most": 0.2}, "exposure": {"at-most": 1.0}},
+        seed=seed,
+    )
+    assert release.evidence.met
+
+
 def test_cells_climb_hierarchies_first() -> None:
     table = people(60, 8)
     outcome = masked(table, until={"individual-risk": 0.2}, search="greedy", ladder=True)

@@ -1,9 +1,11 @@
 """Local suppression that goes on until risks estimated by sampling weights are within limits.
 
-A record's risk never rises while cells are suppressed, since the records that look like it become
-more. So a figure of all risks is within its limit once every record above some risk is lowered to
-it, whatever becomes of the others. That risk is enough, and often more than enough: the company
-that records get lowers the risk of others. A higher one is enough, too, if the recount says so.
+Records above some risk are lowered to it. Where suppressed cells match anything nobody's risk
+rises meanwhile. Where they are values of their own, who leaves a class would raise the risk of
+those who stay, so that whole classes move. So a figure of all risks is within its limit once every
+record above that risk is lowered to it, whatever becomes of the others. That risk is enough, and
+often more than enough: the company that records get lowers the risk of others. A higher one is
+enough, too, if the recount says so.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from ...data.people.households import households
+from ...data.people.repeated import people_counted
 from ...data.schema import Role
 from ...data.table import Table
 from ...errors import MethodError
@@ -25,6 +28,7 @@ from ...kernels.statistics.individual_risk import (
     highest_allowed,
     household_risk,
     individual_risk,
+    settled,
 )
 from ...kernels.suppression.matches import class_labels
 from ...kernels.suppression.searches import match_worth
@@ -57,6 +61,13 @@ class Goal:
         cls, table: Table, chosen: list[str], limits: Limits, *, wildcard: bool, asking: str
     ) -> Goal:
         """The goal for a table as it is."""
+        if (people := people_counted(table)) is not None:
+            # Records of one person hide nobody, and the measures count people.
+            raise MethodError(
+                f"{asking} with until counts records as people, and {people}",
+                remedy="keep one record of each person, or use mondrian or local-recoding with "
+                "k-anonymity among its criteria, which counts people",
+            )
         count = np.ones((2, table.height))
         if table.schema.of_role(Role.WEIGHT):
             count[1] = weights_of(table, asking)
@@ -66,7 +77,7 @@ class Goal:
                 homes = households(table, f"{asking} until {name}")
                 figures[name] = partial(_worst_household, homes)
             else:
-                figures[name] = np.max if name == "individual-risk" else np.mean
+                figures[name] = _highest if name == "individual-risk" else _mean
         return cls(limits, figures, chosen, wildcard, count)
 
     def worth(self, sums: Floats) -> Floats:
@@ -117,5 +128,13 @@ class Goal:
         return individual_risk(*(np.bincount(labels, one) for one in self.count))[labels]
 
 
+def _highest(risk: Floats) -> float:
+    return settled(risk.max())
+
+
+def _mean(risk: Floats) -> float:
+    return settled(risk.mean())
+
+
 def _worst_household(homes: np.ndarray, risk: Floats) -> float:
-    return float(household_risk(risk, homes).max())
+    return settled(household_risk(risk, homes).max())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import isfinite
 
 from ...protocols import Criterion, Finding
 from ..plan import toml
@@ -17,8 +19,13 @@ _EMPTY_PROMISE = dict.fromkeys(
 )
 
 
+_DIGITS = 2
+"""Of a limit that is offered. The release states its limit: the exact figure of what is not
+published, the risk of one household, would tell of the people in it."""
+
+
 def loosened(plan: Plan, findings: Sequence[Finding]) -> Remedy | None:
-    """Ask for what was found instead: honest, and sometimes right."""
+    """Ask for about what was found instead: honest, and sometimes right."""
     required = plan.gate.over(plan.requirements)
     # Further findings are about earlier releases, which nothing here undoes.
     if not all(finding.met for finding in findings[len(required) :]):
@@ -51,9 +58,11 @@ def _asked(
 
 def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     """The requirement with its limit moved to the value found, rounded to the safe side."""
-    value = finding.value
+    if not isfinite(finding.value):
+        return None
+    value = _outward(finding.value, at_least=finding.at_least)
     if not isinstance(requirement.thing, Criterion):
-        if value != value or (requirement.at_most is not None and value == 1):
+        if requirement.at_most is not None and value == 1:
             return None  # a share is never above 1
         if finding.detail.get("names people") or finding.detail.get("gives back"):
             return None  # no limit is about that
@@ -64,11 +73,19 @@ def _at_limit(requirement: Requirement, finding: Finding) -> Requirement | None:
     if not field:
         return None
     whole = isinstance(getattr(requirement.thing, field), int)
+    value = finding.value if whole else value
     if (whole and finding.at_least and value < 2) or value == _EMPTY_PROMISE.get(requirement.name):
         return None  # to promise what holds of every table is no remedy
     parameters = {**requirement.thing.parameters(), field: int(value) if whole else value}
     cls = type(requirement.thing)
     return None if cls.complaints(parameters) else Requirement(cls.build(parameters))
+
+
+def _outward(value: float, *, at_least: bool) -> float:
+    """The next number of few digits that the value keeps as its limit."""
+    exact = Decimal(repr(float(value)))
+    step = Decimal(1).scaleb(exact.adjusted() + 1 - _DIGITS) if exact else Decimal(1)
+    return float(exact.quantize(step, ROUND_FLOOR if at_least else ROUND_CEILING))
 
 
 def _limit_of(requirement: Requirement) -> float:

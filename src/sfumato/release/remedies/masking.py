@@ -26,6 +26,8 @@ FOR_SETS = {
     "k1-anonymity": "k1-top-down",
     "km-anonymity": "km-suppression",
 }
+UNTIL = frozenset({"individual-risk", "household-risk", "global-risk"})
+"""Limits until which cells can be suppressed."""
 _SUPPRESSIONS = ("local-suppression", "km-suppression")
 _STRENGTH = ("k", "amount", "p", "count", "size")
 """Parameters that make a step mask more the larger they are."""
@@ -108,6 +110,20 @@ def suppressed(plan: Plan, k: int) -> Changes:
     """One more step: suppress the cells that still stand out."""
     if k >= 2:
         yield one_more(plan, "local-suppression", {"k": k})
+
+
+def until(plan: Plan) -> Iterator[Candidates]:
+    """Cells suppressed until the risks of a sample are within the limits that are required: after
+    what there is, and in place of the searches."""
+    asked = [r for r in plan.requirements if r.name in UNTIL and 0 < (r.at_most or 0) <= 1]
+    if not asked:
+        return
+    words: dict[str, Any] = {"until": {r.name: r.at_most for r in asked}}
+    if all(getattr(r.thing, "missing", "") == "wildcard" for r in asked):
+        words["reading"] = "wildcard"
+    yield [one_more(plan, "local-suppression", words)]
+    if gone := searches(plan):
+        yield [instead(plan, gone, "local-suppression", words)]
 
 
 def mondrian(plan: Plan, k: int) -> Changes:

@@ -40,7 +40,7 @@ class Remedy:
         figures = [f"{f.subject} {f.value:.4g}" for f in self.findings]
         if self.loss is not None:
             figures.append(f"loss {self.loss:.3f}")
-        asks = "a weaker limit: " if self.weaker else ""
+        asks = "a weaker limit (more risk, or loss): " if self.weaker else ""
         return f"{asks + self.change:<44} (estimated {', '.join(figures)})"
 
     def to_dict(self) -> dict[str, Any]:

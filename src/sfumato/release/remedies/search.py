@@ -128,6 +128,8 @@ def _masked_otherwise(
         recoded = local_recoding(plan, trial.original, guiding(plan, trial.original), k)
         yield seeing_people(recoded, trial.original)
         yield from masking.milder(plan, k)
+    if masking.UNTIL & broken:
+        yield from masking.until(plan)
     criteria = guiding(plan, trial.original)
     # Of large tables the quick ways first: a search that is under way is not ended.
     quick = trial.original.height > LARGE
