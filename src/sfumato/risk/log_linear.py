@@ -163,7 +163,7 @@ class LogLinearRisk(ClassRisk):
             "sampling_share": overall,
             "sampling_share_from": how,
         }
-        if key is not None:
+        if grouping.people_key is not None:
             detail["people"] = (
                 f"each person counts once for every combination of theirs: {counted:,} of "
                 f"{table.height:,} records"

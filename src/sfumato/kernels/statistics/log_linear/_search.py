@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -61,6 +61,10 @@ class Model(NamedTuple):
         return abs(self.diagnostic.z) < ENOUGH
 
 
+_Way = tuple[tuple[int, int], ...]
+"""Interactions of two columns, one after another."""
+
+
 class _Next(NamedTuple):
     """A model that might come next."""
 
@@ -69,8 +73,8 @@ class _Next(NamedTuple):
     gain: float
 
 
-_Gains = dict[tuple[Columns, int, int], float]
-"""What the interaction of two columns gains beside what both interact with."""
+_Gains = dict[tuple[Columns, int, int], tuple[float, float]]
+"""What the interaction of two columns gains beside what both interact with, in two ways."""
 
 
 def search(cells: Cells, rng: np.random.Generator) -> Model:
@@ -128,66 +132,72 @@ def _following(
 
 
 def _open(cells: Cells, model: Neighbours, gains: _Gains) -> Iterator[list[_Next]]:
-    """Models with one interaction more: of two columns, of three of which two are lacking, and
-    then of three that are tied at once."""
-    added = [((a, b),) for a, b in addable(model)]
-    for order in _ORDERS:
-        pairs = [one for one in added if len(clique_of(model, *one[0])) == order]
-        yield [
-            _with(cells, model, way, gains, (done, len(pairs))) for done, way in enumerate(pairs)
-        ]
+    """Models with more interactions: one of two columns, one of three, all of three at once, where
+    they gain more than chance lets them. Then the first two again, with parameters counted for
+    occupied cells only: in sparse tables records cannot pay for every interaction that is real, and
+    B1 says that some are lacking; but columns that are independent may seem to gain then."""
+    pairs = [((a, b),) for a, b in addable(model)]
+    by_order = [
+        [way for way in pairs if len(clique_of(model, *way[0])) == order] for order in _ORDERS
+    ]
     levels = [cells.margin(frozenset({j})).records.size for j in range(len(model))]
     narrow = sorted(sorted(range(len(model)), key=levels.__getitem__)[:_NARROW])
+    for ways in by_order:
+        yield _weighed(cells, model, ways, gains, 0)
     triples = [ties(model, frozenset(three)) for three in combinations(narrow, _ORDERS[-1])]
     ways = [way for way in triples if way is not None and len(way) > 1]
-    found = [_with(cells, model, way, gains, (done, len(ways))) for done, way in enumerate(ways)]
-    yield [one for one in found if len(one.added) == _ORDERS[-1]]
+    yield [one for one in _weighed(cells, model, ways, gains, 0) if len(one.added) == _ORDERS[-1]]
+    for ways in by_order:
+        yield _weighed(cells, model, ways, gains, 1)
 
 
-def _with(
-    cells: Cells,
-    model: Neighbours,
-    way: tuple[tuple[int, int], ...],
-    gains: _Gains,
-    done: tuple[int, int],
-) -> _Next:
-    """The model with some interactions more, one after another."""
-    gain, margin = 0.0, frozenset[int]()
-    for a, b in way:
-        one = (clique_of(model, a, b), a, b)
-        if one not in gains:
-            report("weighing interactions", *done)
-            gains[one] = _gain(cells, *one)
-        gain, model = gain + gains[one], joined(model, a, b)
-        margin = max(margin, one[0], key=len)
-    return _Next(model, margin, gain)
+def _weighed(
+    cells: Cells, model: Neighbours, ways: Sequence[_Way], gains: _Gains, which: int
+) -> list[_Next]:
+    """The models that ways of adding interactions, one after another, lead to."""
+    found = []
+    for done, way in enumerate(ways):
+        after, gain, margin = model, 0.0, Columns()
+        for a, b in way:
+            one = (clique_of(after, a, b), a, b)
+            if one not in gains:
+                report("weighing interactions", done, len(ways))
+                gains[one] = _gain(cells, *one)
+            after, gain = joined(after, a, b), gain + gains[one][which]
+            margin = max(margin, one[0], key=len)
+        found.append(_Next(after, margin, gain))
+    return found
 
 
-def _gain(cells: Cells, margin: Columns, a: int, b: int) -> float:
-    """What an interaction of two columns adds to the likelihood, less twice what it is expected to
-    add where there is none.
+def _gain(cells: Cells, margin: Columns, a: int, b: int) -> tuple[float, float]:
+    """What an interaction of two columns adds to the likelihood: less twice what it is expected to
+    add where there is none, and less the parameters of cells that hold somebody (AIC).
 
-    Every cell of a margin with mean m adds E(X log X) - m log m to that, with X Poisson: half a
-    parameter each where they have many records, so that this is AIC. With few they add less. To
-    count all of them would then find nothing, and to count the occupied ones would find
-    interactions of columns that are independent.
+    Every cell of a margin with mean m adds E(X log X) - m log m by chance, with X Poisson: half a
+    parameter each where they have many records, so that the first is AIC as well. With few records
+    they add less.
     """
     given = cells.margin(margin - {a, b})
-    one, other = cells.margin(margin - {b}), cells.margin(margin - {a})
-    found = _likelihood(cells.margin(margin).records) + _likelihood(given.records)
-    found -= _likelihood(one.records) + _likelihood(other.records)
-    # Classes of one slice and one size are taken together: there are few sizes in many classes.
+    whole, one, other = (cells.margin(margin - gone) for gone in (set(), {b}, {a}))
+    added = _likelihood(whole) + _likelihood(given) - _likelihood(one) - _likelihood(other)
+    occupied = whole.records.size + given.records.size - one.records.size - other.records.size
+    # Classes of one slice and one size are taken together: many classes have few sizes.
     slices, size, many = _sizes(one, given)
-    slices_, size_, many_ = _sizes(other, given)
-    start = np.searchsorted(slices_, slices)
-    each = np.searchsorted(slices_, slices, side="right") - start
+    beside, size_beside, many_beside = _sizes(other, given)
+    start = np.searchsorted(beside, slices)
+    each = np.searchsorted(beside, slices, side="right") - start
     back = np.repeat(np.arange(slices.size), each)
     there = start[back] + np.arange(back.size) - np.repeat(np.cumsum(each) - each, each)
-    means = size[back] * size_[there] / given.records[slices[back]]
-    chance = float((many[back] * many_[there] * _by_chance(means)).sum())
-    chance += float(_by_chance(given.records).sum())
-    chance -= float(_by_chance(one.records).sum() + _by_chance(other.records).sum())
-    return found - 2.0 * chance
+    means = size[back] * size_beside[there] / given.records[slices[back]]
+    chance = (many[back] * many_beside[there] * _by_chance(means)).sum()
+    chance += _by_chance(given.records).sum()
+    chance -= _by_chance(one.records).sum() + _by_chance(other.records).sum()
+    return added - 2.0 * float(chance), added - occupied
+
+
+def _likelihood(part: Margin) -> float:
+    """What a margin adds to the logarithm."""
+    return float((part.records * np.log(part.records)).sum())
 
 
 def _sizes(part: Margin, given: Margin) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,11 +205,6 @@ def _sizes(part: Margin, given: Margin) -> tuple[np.ndarray, np.ndarray, np.ndar
     width = int(part.records.max()) + 1
     key, many = np.unique(given.label[part.first] * width + part.records, return_counts=True)
     return key // width, (key % width).astype(np.float64), many
-
-
-def _likelihood(count: np.ndarray) -> float:
-    """What a margin adds to the logarithm."""
-    return float((count * np.log(count)).sum())
 
 
 def _by_chance(mean: np.ndarray) -> np.ndarray:
@@ -210,9 +215,9 @@ def _by_chance(mean: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _chances() -> tuple[np.ndarray, np.ndarray]:
-    """The same for logarithms of means."""
+    """Logarithms of means, and the same for them."""
     logs = np.linspace(-20.0, 5.0, 501)
-    mean, x = np.exp(logs)[:, None], np.arange(400)
-    chance = np.exp(x * logs[:, None] - mean - gammaln(x + 1.0))
+    mean, x = np.exp(logs), np.arange(400)
+    chance = np.exp(x * logs[:, None] - mean[:, None] - gammaln(x + 1.0))
     # E(X log X) = m E(log(X + 1))
-    return logs, mean[:, 0] * ((chance * np.log1p(x)).sum(axis=1) - logs)
+    return logs, mean * ((chance * np.log1p(x)).sum(axis=1) - logs)
