@@ -197,3 +197,88 @@ def test_it_can_be_required_by_a_plan(limit: float, kept: bool) -> None:
     else:
         with pytest.raises(ReleaseRefused, match="log-linear-risk"):
             sf.protect(t, plan, seed=2**80)
+
+
+def _hardly_ever_apart(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """400,000 people of whom b is a but for a few, and the rows of 4 %."""
+    rng = np.random.default_rng(seed)
+    a, c = rng.integers(5, size=400_000), rng.integers(2, size=400_000)
+    b = np.where(rng.random(a.size) < 0.9995, a, rng.integers(5, size=a.size))
+    return np.column_stack([a, b, c]), rng.choice(a.size, 16_000, replace=False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_misfit_of_large_cells_is_found(seed: int) -> None:
+    # By independence every cell has 8,000 people, and exp(-8000) is no number.
+    people, rows = _hardly_ever_apart(seed)
+    t = table(pl.DataFrame(people[rows], schema=["a", "b", "c"]), quasi=["a", "b", "c"])
+    found = _measured(t, share=0.04)
+    assert found.detail["steps"][0]["z"] > 100
+    assert found.detail["steps"][1]["added"] == "a*b"
+    assert found.detail["model"] == "a*b + c"
+
+
+def _everybody_differs() -> Table:
+    rng = np.random.default_rng(0)
+    return table({"id": range(2_000), "sex": rng.choice(["f", "m"], 2_000)}, quasi=["id", "sex"])
+
+
+@pytest.mark.parametrize("share", [0.05, 0.001, 0.0001])
+def test_a_figure_whose_model_does_not_fit_says_so_and_keeps_no_limit(share: float) -> None:
+    t = _everybody_differs()
+    found = _measured(t, share=share)
+    assert found.detail["fits"] is False
+    (said,) = found.detail["says"]
+    assert "no model of id, sex fits" in said
+    assert said.endswith("far too low")
+    limit = {"at-most": 0.9, "share": share}
+    require = {"log-linear-risk": limit, "exposure": False}
+    with pytest.raises(ReleaseRefused, match="no model of id, sex fits.*fewer categories"):
+        sf.protect(t, [], require=require)
+
+
+def test_nobody_alone_is_no_question_of_the_model() -> None:
+    # Tied in a way that no model may hold: nobody is alone all the same.
+    t = table({"q": [*range(500)] * 2}, quasi="q")
+    found = _measured(t, share=0.5)
+    assert (found.value, found.detail["fits"]) == (0.0, False)
+    assert "refuses" not in found.detail
+    assert "says" not in found.detail
+
+
+def test_people_are_counted_not_their_records() -> None:
+    columns = {"q": [1, 1, 1, 2, 2, 3, 3], "r": list("aaabbaa")}
+    who = ["p1", "p1", "p1", "p2", "p3", "p4", "p4"]
+    t = table({"who": who, **columns}, quasi=["q", "r"], identifier="who")
+    once = table({"q": [1, 2, 2, 3], "r": list("abba")}, quasi=["q", "r"])
+    found, wanted = _measured(t, share=0.2), _measured(once, share=0.2)
+    assert found.value == pytest.approx(wanted.value)
+    assert found.value > 0
+    assert found.detail["sample_uniques"] == 2
+    assert found.detail["people"].endswith("4 of 7 records")
+    assert "people" not in wanted.detail
+    alone = wanted.per_record
+    assert found.per_record == pytest.approx([alone[0]] * 3 + [0, 0] + [alone[3]] * 2)
+    assert found.interval == pytest.approx(wanted.interval)
+
+
+def test_records_of_one_person_share_their_weight() -> None:
+    who, q, r = list("xxyzuu"), [1, 1, 2, 2, 3, 3], list("aabbaa")
+    w = [30.0, 30.0, 10.0, 10.0, 40.0, 40.0]
+    t = table({"who": who, "q": q, "r": r, "w": w}, quasi=["q", "r"], identifier="who", weight="w")
+    one = table(
+        {"q": [1, 2, 2, 3], "r": list("abba"), "w": [30.0, 10.0, 10.0, 40.0]},
+        quasi=["q", "r"],
+        weight="w",
+    )
+    assert _measured(t).value == pytest.approx(_measured(one).value)
+
+
+def test_who_is_one_person_is_the_owners_where_it_is_not_published() -> None:
+    who = [f"p{j // 2}" for j in range(40)]
+    t = table({"patient": who, "q": [j // 4 for j in range(40)]}, quasi="q", identifier="patient")
+    pair = Pair(t, t.without(["patient"]), np.arange(t.height))
+    found = LogLinearRisk(share=0.5).measure(Context(pair, np.random.default_rng(0)))
+    assert found.detail["people"].endswith("20 of 40 records")
+    assert found.depends is None
+    assert _measured(t, share=0.5).depends == "release"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from ..criteria.classes import Classes, equivalence_classes
+from ..criteria.classes import Classes, Grouping, equivalence_classes
 from ..criteria.people.population import Share, sampling_share, weights_of
+from ..data.people.repeated import repeated_key, with_people
 from ..data.table import Table
 from ..kernels.statistics.log_linear import Cells, Model, gamma_shape, risks, search
 from ..protocols import Context, Measurement
@@ -27,6 +29,8 @@ class _Estimate(NamedTuple):
     """Of one table."""
 
     classes: Classes
+    counted: int
+    """Records, or people and combinations of theirs."""
     alone: np.ndarray
     """The classes of sample uniques."""
     match: np.ndarray
@@ -35,8 +39,8 @@ class _Estimate(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Correct matches expected, of all records."""
-        return float(self.match.sum()) / self.classes.labels.size
+        """Correct matches expected, of all that are counted."""
+        return float(self.match.sum()) / self.counted
 
 
 class LogLinearRisk(ClassRisk):
@@ -49,13 +53,15 @@ class LogLinearRisk(ClassRisk):
     population, tau2 that of correct matches if each is matched with someone of its cell. The figure
     is tau2 divided by the records; `detail` has both, and what they vary by if the model is right,
     also by a gamma mixture, in which cells with equal effects still differ. A missing value is a
-    category of its own.
+    category of its own. Where people have several records, each counts once for every combination
+    of theirs, and is alone if nobody else has it; `detail["people"]` says so.
 
     Columns are taken as independent at first. Interactions of two of them, then of three, are added
     until B1, an estimate of the bias of tau1, is less than two standard errors from zero:
     `detail["steps"]` has all of them, and `detail["fits"]` tells whether that was reached. Where it
     was not, z above 2 says that interactions are lacking, by which risk is mostly overestimated,
-    below -2 that there are too many, by which it is underestimated. Models stay decomposable, so
+    below -2 that there are too many, by which it is underestimated. Then `detail["says"]` warns,
+    and no limit on the figure is kept. Models stay decomposable, so
     that no table of all cells is needed; where more than a million of them may hold somebody, the
     sum in B1 is taken over a million that are drawn, and `drawing_error` says what that adds.
 
@@ -89,19 +95,21 @@ class LogLinearRisk(ClassRisk):
     )
 
     def measure(self, context: Context) -> Measurement:
-        masked, original = context.pair.masked, context.pair.original
-        found = before = self._estimated(masked, self.share, context.rng)
-        if original is not masked:
+        pair = context.pair
+        original = pair.original
+        masked, key = with_people(pair)
+        found = before = self._estimated(masked, key, self.share, context.rng)
+        if original is not pair.masked:
             share = self.share and min(1.0, self.share * original.height / masked.height)
-            before = self._estimated(original, share, context.rng)
-        wide = _NORMAL * _error(found.match) / masked.height
+            before = self._estimated(original, repeated_key(original), share, context.rng)
+        wide = _NORMAL * _error(found.match) / found.counted
         per_class = np.zeros(len(found.classes))
         per_class[found.alone] = found.match
-        return self.result(
+        told = self.result(
             found.share,
             interval=(
                 max(0.0, found.share - wide),
-                min(found.alone.size / masked.height, found.share + wide),
+                min(found.alone.size / found.counted, found.share + wide),
             ),
             baseline=before.share,
             per_record=found.classes.of_records(per_class),
@@ -111,20 +119,28 @@ class LogLinearRisk(ClassRisk):
                 "baseline": "the same figure before masking",
             },
         )
+        if key is not None and repeated_key(pair.masked) is None:
+            # Which records are one person's is not published, and the figure would tell of it.
+            return replace(told, depends=None)
+        return told
 
-    def _estimated(self, table: Table, share: float | None, rng: np.random.Generator) -> _Estimate:
+    def _estimated(
+        self, table: Table, key: str | None, share: float | None, rng: np.random.Generator
+    ) -> _Estimate:
         overall, how = sampling_share(table, share, self.name)
-        classes = equivalence_classes(table)
+        grouping = Grouping.published(table, key)
+        classes, people = grouping.classes, grouping.people
         of_class: float | np.ndarray = overall
         if share is None and (weights := weights_of(table)):
-            sums = np.bincount(classes.labels, weights=weights[1], minlength=len(classes))
+            each = weights[1] / grouping.records_each
+            sums = np.bincount(classes.labels, weights=each, minlength=len(classes))
             # The sample is in the population: no class is smaller there.
-            of_class = np.minimum(classes.sizes / sums, 1.0)
+            of_class = np.minimum(people / sums, 1.0)
         columns = [equivalence_classes(table, [name]) for name in classes.columns]
         codes = [column.labels[classes.first] for column in columns]
-        model = search(Cells(codes, classes.sizes, of_class), rng)
-        alone = np.flatnonzero(classes.sizes == 1)
-        shape = gamma_shape(model.fit, classes.sizes)
+        model = search(Cells(codes, people, of_class), rng)
+        alone = np.flatnonzero(people == 1)
+        shape = gamma_shape(model.fit, people)
         risk = {"poisson": risks(model.fit, alone), "gamma": risks(model.fit, alone, shape)}
         taus = {
             mixture: {
@@ -135,6 +151,7 @@ class LogLinearRisk(ClassRisk):
             }
             for mixture, (unique, match) in risk.items()
         }
+        counted = int(people.sum())
         detail = {
             "records": table.height,
             "sample_uniques": int(alone.size),
@@ -146,12 +163,32 @@ class LogLinearRisk(ClassRisk):
             "sampling_share": overall,
             "sampling_share_from": how,
         }
-        return _Estimate(classes, alone, risk[self.mixture][1], detail)
+        if grouping.people_key is not None:
+            detail["people"] = (
+                f"each person counts once for every combination of theirs: {counted:,} of "
+                f"{table.height:,} records"
+            )
+        if alone.size and not model.fits:
+            detail |= _unfit(model, classes.columns)
+        return _Estimate(classes, counted, alone, risk[self.mixture][1], detail)
 
 
 def _error(chances: np.ndarray) -> float:
     """The standard deviation of how many of these come true."""
     return float(np.sqrt((chances * (1.0 - chances)).sum()))
+
+
+def _unfit(model: Model, names: Sequence[str]) -> dict[str, Any]:
+    """What is said of a figure by a model that is known to be wrong."""
+    z = model.diagnostic.z
+    # By lacking interactions risk is mostly overestimated, but not where cells are large.
+    way = "low" if z < 0 else "high, or too low"
+    said = (
+        f"no model of {', '.join(names)} fits (z = {z:.3g}, at most 2 either way): the figure may "
+        f"be far too {way}"
+    )
+    remedy = "take other columns or fewer categories, or leave the limit out"
+    return {"says": [said], "refuses": True, "because": f"{said}; {remedy}"}
 
 
 def _described(model: Model, names: Sequence[str]) -> dict[str, Any]:
@@ -164,11 +201,7 @@ def _described(model: Model, names: Sequence[str]) -> dict[str, Any]:
         "model": " + ".join(map(written, model.cliques)),
         "fits": model.fits,
         "steps": [
-            {
-                "added": written(step.added) or "independence",
-                "z": step.diagnostic.z,
-                **step.diagnostic._asdict(),
-            }
+            {"added": written(step.added) or "independence", **step.diagnostic._asdict()}
             for step in model.steps
         ],
     }

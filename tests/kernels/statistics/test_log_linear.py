@@ -20,13 +20,16 @@ from sfumato.kernels.statistics.log_linear import (
     poisson_risk,
     search,
 )
+from sfumato.kernels.statistics.log_linear._cells import Everywhere, Fit
 from sfumato.kernels.statistics.log_linear._graphs import (
     Neighbours,
     addable,
     independence,
     joined,
     parts_of,
+    ties,
 )
+from sfumato.kernels.statistics.log_linear._search import _gain
 from tests.oracle import log_linear as oracle
 
 MANY = 1 << 20
@@ -259,3 +262,122 @@ def test_means_of_many_columns_do_not_vanish() -> None:
     found = cells.fit(independence(140), 1 << 10, np.random.default_rng(0))
     assert (found.mu > 0).all()
     assert np.isfinite(diagnose(found, cells.counts)).all()
+
+
+def test_z_is_told_where_all_cells_are_large() -> None:
+    # Of 1,000 people in each cell on average, exp(-lam) and its square vanish; the misfit does not.
+    counts = np.array([40, 1, 1, 40])
+    cells = Cells([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])], counts, 0.02)
+    found = diagnose(cells.fit(independence(2), MANY, np.random.default_rng(0)), cells.counts)
+    mu, share = 20.5, 0.02
+    apart = counts - mu
+    half = (1 - share) / (2 * share)
+    wanted = (apart + half * (apart**2 - counts)).sum() / np.sqrt(4 * (mu + 2 * (half * mu) ** 2))
+    assert found.z == pytest.approx(wanted)
+    assert found.z > 2
+    assert (found.b1, found.error) == (0.0, 0.0)
+    assert search(cells, np.random.default_rng(0)).cliques == ({0, 1},)
+
+
+def test_a_part_of_which_everybody_was_drawn_does_not_hide_the_rest() -> None:
+    codes = [np.array([0, 1, 1, 2, 2]), np.array([0, 1, 2, 1, 2])]
+    share = np.array([1.0, 0.001, 0.001, 0.001, 0.001])
+    cells = Cells(codes, np.array([1, 40, 1, 1, 40]), share)
+    # The cell of one person by itself, the others by the model; none is in two parts.
+    lam = np.array([1.0, 20_500, 20_500, 20_500, 20_500])
+    mu = lam * share
+    fit = Fit(mu, lam, Everywhere(mu, lam, np.ones(5), drawn=False))
+    found = diagnose(fit, cells.counts)
+    assert np.isfinite(found).all()
+    assert found.z > 2
+    everybody = Cells(codes, np.array([1, 40, 1, 1, 40]), 1.0)
+    found = diagnose(everybody.fit(independence(2), MANY, np.random.default_rng(0)), cells.counts)
+    assert found == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_nobody_alike_and_many_unseen_does_not_fit() -> None:
+    rng = np.random.default_rng(0)
+    cells = Cells([np.arange(2_000), rng.integers(2, size=2_000)], np.ones(2_000), 0.0001)
+    found = search(cells, rng)
+    assert not found.fits
+    assert found.diagnostic.z < -2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_column_that_follows_from_two_others_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [rng.integers(3, size=5_000) for _ in range(3)]
+        + [np.minimum(rng.geometric(p, 5_000), 60) for p in (0.08, 0.1)]
+    )
+    rows[:, 2] = np.where(rng.random(5_000) < 0.9, (rows[:, 0] + rows[:, 1]) % 3, rows[:, 2])
+    cells, _ = _cells(rows, 0.05)
+    found = search(cells, rng)
+    assert found.steps[0].diagnostic.z > 2
+    assert found.fits
+    assert found.cliques == ({0, 1, 2}, {3}, {4})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_independent_columns_gain_nothing_however_sparse(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for levels in ((100, 100), (1_000, 50), (30, 20)):
+        rows = np.column_stack([rng.integers(d, size=2_000) for d in levels])
+        cells, _ = _cells(rows, 0.05)
+        assert _gain(cells, frozenset({0, 1}), 0, 1)[0] < 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_independent_columns_of_many_values_stay_so(seed: int) -> None:
+    # Beside an interaction that is real; by the parameters of occupied cells, 0*1 gains more.
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.integers(d, size=2_000) for d in (100, 100, 6, 6)])
+    rows[:, 3] = np.where(rng.random(2_000) < 0.6, rows[:, 2], rows[:, 3])
+    cells, _ = _cells(rows, 0.05)
+    assert _gain(cells, frozenset({0, 1}), 0, 1)[1] > _gain(cells, frozenset({2, 3}), 2, 3)[1] > 0
+    assert {0, 1} not in [clique & {0, 1} for clique in search(cells, rng).cliques]
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_gain_is_the_likelihood_less_the_parameters(given: bool) -> None:
+    # Cells are full: what chance adds is half a parameter each.
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.integers(d, size=20_000) for d in (4, 3, 2)])
+    margin = frozenset({0, 1, 2}) if given else frozenset({0, 1})
+    cells, _ = _cells(rows, 0.05)
+    margins = [[0, 2], [1, 2]] if given else [[0], [1]]
+    table = oracle.full_table([tuple(row[: len(margin)]) for row in rows.tolist()], [1.0] * 20_000)
+    mu = oracle.proportional_fit(table, margins, rounds=5)
+    added = sum(f * np.log(f / mu[cell]) for cell, f in table.items())
+    parameters = 3 * 2 * (2 if given else 1)
+    assert _gain(cells, margin, 0, 1) == pytest.approx([added - parameters] * 2, abs=0.03)
+
+
+def test_what_chance_adds_is_what_shuffled_columns_gain() -> None:
+    # Less twice what chance adds: of columns that are independent, minus what it adds.
+    found, chance = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = np.column_stack([rng.integers(d, size=3_000) for d in (60, 40, 3)])
+        cells, _ = _cells(rows, 0.05)
+        gain, occupied = _gain(cells, frozenset({0, 1, 2}), 0, 1)
+        sizes = [cells.margin(frozenset(one)).records.size for one in ({0, 1, 2}, {2}, {0, 2}, {1, 2})]
+        added = occupied + sizes[0] + sizes[1] - sizes[2] - sizes[3]
+        found.append(added)
+        chance.append((added - gain) / 2)
+    assert np.mean(found) == pytest.approx(np.mean(chance), rel=0.03)
+
+
+@given(st.integers(3, 6).flatmap(chordal))
+def test_three_columns_are_tied_where_the_graph_stays_chordal(model: Neighbours) -> None:
+    for three in combinations(range(len(model)), 3):
+        after = model
+        for a, b in combinations(three, 2):
+            after = joined(after, a, b)
+        way = ties(model, frozenset(three))
+        assert (way is not None) == oracle.is_chordal(after)
+        made = model
+        for pair in way or ():
+            assert pair in list(addable(made))
+            made = joined(made, *pair)
+        assert way is None or made == after

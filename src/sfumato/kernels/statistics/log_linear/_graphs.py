@@ -81,8 +81,32 @@ def addable(neighbours: Neighbours) -> Iterator[tuple[int, int]]:
     [(0, 2)]
     """
     for a, b in combinations(range(len(neighbours)), 2):
-        if b not in neighbours[a] and b not in _reached(neighbours, a, neighbours[b]):
+        if _separated(neighbours, a, b):
             yield a, b
+
+
+def ties(neighbours: Neighbours, columns: Columns) -> tuple[tuple[int, int], ...] | None:
+    """The interactions that some columns lack, in an order in which the graph stays chordal; None
+    where it does not.
+
+    Between a chordal graph and a larger one there is always a way by single interactions, with
+    chordal graphs only (Rose, Tarjan & Lueker 1976).
+
+    >>> ties(joined(independence(3), 0, 1), frozenset({0, 1, 2}))
+    ((0, 2), (1, 2))
+    """
+    lacking = [(a, b) for a, b in combinations(sorted(columns), 2) if b not in neighbours[a]]
+    for a, b in lacking:
+        if _separated(neighbours, a, b):
+            rest = ties(joined(neighbours, a, b), columns)
+            if rest is not None:
+                return ((a, b), *rest)
+    return None if lacking else ()
+
+
+def _separated(neighbours: Neighbours, a: int, b: int) -> bool:
+    """Whether the common neighbours of two columns that do not interact separate them."""
+    return b not in neighbours[a] and b not in _reached(neighbours, a, neighbours[b])
 
 
 def _reached(neighbours: Sequence[Columns], start: int, other: Columns) -> set[int]:

@@ -12,6 +12,9 @@ from ._cells import Fit
 _SHAPES = (-7.0, 14.0)
 """Logarithms of the shapes that are tried; with the last, a gamma mixture is Poisson."""
 
+_ALL = 1.0 - 1e-9
+"""A share above it is 1, but for rounding."""
+
 
 class Diagnostic(NamedTuple):
     """B1, the model's estimated bias, in records that are unique in the population."""
@@ -19,13 +22,11 @@ class Diagnostic(NamedTuple):
     b1: float
     error: float
     """Its standard error, if the model is right."""
-    drawing_error: float = 0.0
+    drawing_error: float
     """The part of B1 that comes of drawing cells, as a standard error; 0 where all were added."""
-
-    @property
-    def z(self) -> float:
-        """In standard errors: above 2, interactions are lacking; below -2, there are too many."""
-        return self.b1 / self.error if self.error > 0 else 0.0
+    z: float
+    """B1 in standard errors, also where both vanish: above 2, interactions are lacking; below -2,
+    there are too many. 0 where everybody was drawn."""
 
 
 def poisson_risk(lam: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,19 +68,27 @@ def risks(fit: Fit, cells: np.ndarray, shape: float | None = None) -> tuple[np.n
 
 
 def _share(mu: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    return np.minimum(mu / lam, 1.0)
+    share = mu / lam
+    return np.where(share < _ALL, share, 1.0)
 
 
-def _terms(f: np.ndarray | float, mu: np.ndarray, lam: np.ndarray) -> np.ndarray:
+def _coefficients(
+    mu: np.ndarray, lam: np.ndarray, least: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of each cell in B1, times exp(least), and that of its second term beside its
+    first. No cell of which some were not drawn has a mean below `least`."""
+    share = _share(mu, lam)
+    scale = lam * np.exp(np.minimum(least - lam, 0.0)) * (1.0 - share)
+    return scale, (1.0 - share) / (2.0 * share)
+
+
+def _terms(
+    f: np.ndarray | float, mu: np.ndarray, coefficients: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
     """What a cell with f records adds to B1."""
-    scale, half = _coefficients(mu, lam)
+    scale, half = coefficients
     apart = f - mu
     return np.asarray(scale * (apart + half * (apart**2 - f)))
-
-
-def _coefficients(mu: np.ndarray, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    share = _share(mu, lam)
-    return lam * np.exp(-lam) * (1.0 - share), (1.0 - share) / (2.0 * share)
 
 
 def diagnose(fit: Fit, counts: np.ndarray) -> Diagnostic:
@@ -94,13 +103,21 @@ def diagnose(fit: Fit, counts: np.ndarray) -> Diagnostic:
     were fitted leave less to f - mu than that, so that the error is rather too large.
     """
     every = fit.everywhere
-    empty = _terms(0.0, every.mu, every.lam)
-    occupied = _terms(counts, fit.mu, fit.lam) - _terms(0.0, fit.mu, fit.lam)
-    scale, half = _coefficients(every.mu, every.lam)
-    variance = every.total(scale**2 * (every.mu + 2.0 * half**2 * every.mu**2))
-    return Diagnostic(
-        every.total(empty) + float(occupied.sum()), float(np.sqrt(variance)), every.error(empty)
-    )
+    # exp(-lam) vanishes from about 700 on, and its square from half of that, from B1 and from its
+    # error alike: z is taken of both times exp(least). Where everybody was drawn, nothing errs.
+    means = np.concatenate((every.lam, fit.lam))
+    erring = _share(np.concatenate((every.mu, fit.mu)), means) < 1.0
+    if not erring.any():
+        return Diagnostic(0.0, 0.0, 0.0, 0.0)
+    least = float(means[erring].min())
+    scale, half = here = _coefficients(every.mu, every.lam, least)
+    empty = _terms(0.0, every.mu, here)
+    there = _coefficients(fit.mu, fit.lam, least)
+    occupied = _terms(counts, fit.mu, there) - _terms(0.0, fit.mu, there)
+    b1 = every.total(empty) + float(occupied.sum())
+    error = float(np.sqrt(every.total(scale**2 * (every.mu + 2.0 * half**2 * every.mu**2))))
+    back = float(np.exp(-least))
+    return Diagnostic(b1 * back, error * back, every.error(empty) * back, b1 / error)
 
 
 def gamma_shape(fit: Fit, counts: np.ndarray) -> float:
