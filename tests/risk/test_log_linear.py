@@ -233,7 +233,7 @@ def test_a_figure_whose_model_does_not_fit_says_so_and_keeps_no_limit(share: flo
     assert said.endswith("far too low")
     limit = {"at-most": 0.9, "share": share}
     require = {"log-linear-risk": limit, "exposure": False}
-    with pytest.raises(ReleaseRefused, match="no model of id, sex fits.*fewer categories"):
+    with pytest.raises(ReleaseRefused, match=r"no model of id, sex fits.*fewer categories"):
         sf.protect(t, [], require=require)
 
 

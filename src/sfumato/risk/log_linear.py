@@ -60,8 +60,8 @@ class LogLinearRisk(ClassRisk):
     until B1, an estimate of the bias of tau1, is less than two standard errors from zero:
     `detail["steps"]` has all of them, and `detail["fits"]` tells whether that was reached. Where it
     was not, z above 2 says that interactions are lacking, by which risk is mostly overestimated,
-    below -2 that there are too many, by which it is underestimated. Then `detail["says"]` warns,
-    and no limit on the figure is kept. Models stay decomposable, so
+    below -2 that there are too many, by which it is underestimated. If somebody is alone,
+    `detail["says"]` then warns, and no limit on the figure is kept. Models stay decomposable, so
     that no table of all cells is needed; where more than a million of them may hold somebody, the
     sum in B1 is taken over a million that are drawn, and `drawing_error` says what that adds.
 

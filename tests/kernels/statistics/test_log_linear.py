@@ -361,7 +361,8 @@ def test_what_chance_adds_is_what_shuffled_columns_gain() -> None:
         rows = np.column_stack([rng.integers(d, size=3_000) for d in (60, 40, 3)])
         cells, _ = _cells(rows, 0.05)
         gain, occupied = _gain(cells, frozenset({0, 1, 2}), 0, 1)
-        sizes = [cells.margin(frozenset(one)).records.size for one in ({0, 1, 2}, {2}, {0, 2}, {1, 2})]
+        margins = ({0, 1, 2}, {2}, {0, 2}, {1, 2})
+        sizes = [cells.margin(frozenset(one)).records.size for one in margins]
         added = occupied + sizes[0] + sizes[1] - sizes[2] - sizes[3]
         found.append(added)
         chance.append((added - gain) / 2)

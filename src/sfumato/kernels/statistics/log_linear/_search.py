@@ -83,10 +83,9 @@ def search(cells: Cells, rng: np.random.Generator) -> Model:
     Models stay decomposable. Where one more interaction suffices, the one that leaves the least B1
     is taken; as long as none does, the one that is likeliest, less its parameters (AIC). Where no
     two columns gain anything, three are tied at once: a column that follows from two others may
-    tell nothing of either. B1 alone
-    is a poor guide there: where most cells are nearly empty, an interaction that is real moves the
-    means of the occupied ones to where B1 weighs more, and may raise it. If none suffices, the
-    model with the least B1 is left, and `fits` tells.
+    tell nothing of either. B1 alone is a poor guide on the way: where most cells are nearly empty,
+    an interaction that is real moves the means of the occupied ones to where B1 weighs more, and
+    may raise it. If none suffices, the model with the least B1 is left, and `fits` tells.
     """
     model = independence(len(cells.codes))
     fit = cells.fit(model, _LISTED, rng)
@@ -136,7 +135,7 @@ def _open(cells: Cells, model: Neighbours, gains: _Gains) -> Iterator[list[_Next
     they gain more than chance lets them. Then the first two again, with parameters counted for
     occupied cells only: in sparse tables records cannot pay for every interaction that is real, and
     B1 says that some are lacking; but columns that are independent may seem to gain then."""
-    pairs = [((a, b),) for a, b in addable(model)]
+    pairs: list[_Way] = [((a, b),) for a, b in addable(model)]
     by_order = [
         [way for way in pairs if len(clique_of(model, *way[0])) == order] for order in _ORDERS
     ]
