@@ -183,7 +183,7 @@ def test_what_cannot_be_counted_on_parts_is_named() -> None:
     uncounted = {name for name, why in listed.items() if why}
     assert uncounted == {
         *("delta-presence", "k-map", "population-uniqueness"),
-        *("k1-anonymity", "kk-anonymity", "km-anonymity"),
+        *("k1-anonymity", "kk-anonymity", "km-anonymity", "positive-payout"),
     }
     wildcard = Requirement(KAnonymity(k=2, missing="wildcard"))
     assert gaps([wildcard], masked.schema)

@@ -56,6 +56,8 @@ class PayingAttacks(PopulationRisk):
             **after.facts,
             "baseline": "the same figure before masking",
         }
+        if self.intruder == "prosecutor":
+            detail.pop("population", None)  # who knows that one takes part asks for no other
         return self.result(
             self._attacked(after) / after.of.records,
             baseline=self._attacked(before) / before.of.records,
