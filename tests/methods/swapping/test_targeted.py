@@ -277,7 +277,8 @@ def test_nobody_moves_farther_than_need_be() -> None:
 
 def test_the_better_profile_is_tried_first() -> None:
     table = census(7)
-    good = TargetedSwap(columns=PLACES, key=("job",), k=2, rate=0.2, match=(("age",), ()))
+    carried = {"columns": PLACES, "carry": ("urban",)}
+    good = TargetedSwap(**carried, key=("job",), k=2, rate=0.2, match=(("age",), ()))
     found = good.mask(table, np.random.default_rng(1))
     worse = good.model_copy(update={"match": ((),)}).mask(table, np.random.default_rng(1))
 
@@ -307,7 +308,7 @@ def test_the_rarer_are_drawn_sooner() -> None:
 
 def test_what_became_of_few_households_is_not_published() -> None:
     for seed in range(5):
-        method = TargetedSwap(columns=PLACES, key=("job",), k=2, rate=0.02)
+        method = TargetedSwap(columns=PLACES, key=("job",), k=2, rate=0.02, carry=("urban",))
         outcome = method.mask(census(seed, 300), np.random.default_rng(seed))
         assert not any("risk" in name for name in outcome.facts)
         told = [name for name in outcome.facts if name.startswith("share of households that")]
@@ -451,3 +452,31 @@ def test_it_runs_from_a_plan() -> None:
     (step,) = release.evidence.steps
     assert step["use"] == "targeted-swap"
     assert step["parameters"]["match"] == [["age"], []]
+
+
+def test_geography_goes_from_coarse_to_fine_and_no_other_column_tells_it() -> None:
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 6, 300)
+    columns = {
+        "region": [f"r{t // 3}" for t in town],
+        "town": [f"t{t}" for t in town],
+        "sex": rng.choice(["f", "m"], 300).tolist(),
+        "age": rng.integers(20, 30, 300).tolist(),
+    }
+    people = sf.table(columns, quasi=list(columns))
+
+    def swapped(*geography: str) -> sf.Table:
+        made = TargetedSwap(columns=geography, k=3, rate=0.1, key=("sex", "age"))
+        return made.mask(people, np.random.default_rng(1)).table
+
+    assert swapped("region", "town").height == 300
+    with pytest.raises(MethodError, match="'region' divides no area of 'town'"):
+        swapped("town", "region")
+    for alone, other in (("region", "town"), ("town", "region")):
+        with pytest.raises(MethodError, match=f"columns '{other}' and '{alone}' determine"):
+            swapped(alone)
+    inside = TargetedSwap(columns=("town",), k=3, key=("sex",), match=(("region", "sex"),))
+    made = inside.mask(people, np.random.default_rng(1)).table  # partners share the region
+    assert set(zip(made["region"], made["town"], strict=True)) == set(
+        zip(people["region"], people["town"], strict=True)
+    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...data.codec import encode
+from ...data.schema import SET_ASIDE
 from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.swapping.household import multiset_labels, sharing_households, swap_short
@@ -20,6 +21,8 @@ from ..counts import exact_shares, published_shares
 from .base import agreeing, gathered, joined
 from .homes import Homes, homes_of
 
+_RECORDS_EACH = 5
+"""Records to a value on average, from which on a column can be told to determine another."""
 _AT_RISK = (
     "some households at risk could not leave the area that they are at risk in: nobody outside of "
     "it matches them any more; add a profile with fewer columns to `match`"
@@ -71,7 +74,8 @@ class TargetedSwap(Method):
     The household of a record is its value in the column of role "household"; without such a column,
     or where it is missing, each record is a household of its own. A household with a missing or
     suppressed area, or with members in several areas, stays. Whether any were at risk, stayed so,
-    or found no partner is private.
+    or found no partner is private. A column that determines the geography or follows from it, as
+    codes of smaller and larger areas do, must be moved along or dropped.
 
     >>> from sfumato.data.table import table
     >>> t = table({"town": list("AAABBB"), "job": ["judge", *["clerk"] * 5]}, quasi=["town", "job"])
@@ -130,6 +134,7 @@ class TargetedSwap(Method):
         self._check_carried(table, homes)
         depth = len(self.columns)
         levels = [agreeing(table, self.columns[: i + 1]) for i in range(depth)]
+        self._check_geography(table, levels)
         areas = [area[homes.first] for area in levels]
         combination = agreeing(table, key)
         fewest = [_fewest(homes, area, combination) for area in levels]
@@ -244,6 +249,31 @@ class TargetedSwap(Method):
                 )
         return self.key or tuple(name for name in table.schema.quasi if name not in moved)
 
+    def _check_geography(self, table: Table, levels: Sequence[np.ndarray]) -> None:
+        """Whether columns go from coarse to fine, and no other tells where people lived."""
+        alone = [_many(agreeing(table, [name])) for name in self.columns]
+        for i, (coarse, fine) in enumerate(pairwise(self.columns)):
+            if _many(levels[i]) == _many(levels[i + 1]) and alone[i] > alone[i + 1]:
+                raise MethodError(
+                    f"column {fine!r} divides no area of {coarse!r}, which is finer",
+                    remedy="name `columns` from coarse to fine",
+                )
+        for column in table.schema:
+            alike = all(column.name in profile for profile in self.match)
+            if alike or column.name in self.named() or column.role in SET_ASIDE:
+                continue  # partners have the same, or it goes along, or it is not published
+            values = agreeing(table, [column.name])
+            for name, area in zip(self.columns, levels, strict=True):
+                sizes, joint = (_many(values), _many(area)), joined([values, area], table.height)
+                # Of few records to a value each may live in one area by chance.
+                known = [many for many in sizes if _RECORDS_EACH * many <= table.height]
+                if min(sizes) > 1 and _many(joint) in known:
+                    raise MethodError(
+                        f"columns {column.name!r} and {name!r} determine one another: what stays "
+                        "would tell who was swapped, and from where",
+                        remedy=f"name {column.name!r} in `columns` or `carry`, or drop it before",
+                    )
+
     def _check_carried(self, table: Table, homes: Homes) -> None:
         for name in self.carry:
             cells = joined([encode(table[name]).codes, table.suppressed(name)], table.height)
@@ -254,6 +284,10 @@ class TargetedSwap(Method):
                     f"{int(differs.argmax()) + 1}, so that it cannot go with its geography",
                     remedy="carry columns of whole households, or leave it where it is",
                 )
+
+
+def _many(labels: np.ndarray) -> int:
+    return int(np.unique(labels).size)
 
 
 def _fewest(homes: Homes, area: np.ndarray, combination: np.ndarray) -> np.ndarray:
