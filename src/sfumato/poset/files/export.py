@@ -55,4 +55,4 @@ def poset_csv(poset: Poset) -> str:
 def write_poset(poset: Poset, path: str | Path, *, replace: bool = True) -> None:
     """Write a tree or a partial order; kinds "hierarchy" and "partial-order" read it back."""
     content = poset_csv(poset)
-    write_text(Path(path), content, private=False, replace=replace)
+    write_text(Path(path), content, private=True, replace=replace)  # it holds every value
