@@ -121,6 +121,7 @@ def test_a_folder_of_a_release_tells_roles_and_kinds(
 def test_without_a_masked_table_the_original_is_measured_as_it_is() -> None:
     table = _table()
     found = sf.assess(table)
+    assert "nothing is masked" in found.notes[0]
     assert "sse" not in found
     assert float(found["uniques"]) == float(sf.measure("uniques", table))
     # Sex alone is shared by many.

@@ -223,6 +223,8 @@ def assess(
     records = {"original": pair.original.height, "published": pair.masked.height}
     left |= _unaligned(panel, found, left)
     notes = (*found.notes, *unshared(pair))
+    if alone:
+        notes = ("nothing is masked here: the file was measured as it is", *notes)
     evidence = Evidence(taken, left, records=records, notes=notes)
     if page is not None:
         write_assessment(page, pair, evidence, words)
