@@ -12,6 +12,7 @@ as many records as possible could save.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -256,13 +257,13 @@ class Payout(CellSum):
 class Columns(Cells):
     """The largest figure of a column, or a mean of them that no column alone can make small."""
 
+    @abstractmethod
     def combined(self, figures: np.ndarray) -> np.ndarray:
         """int64: of figures (..., d), which rounding may have made negative."""
-        raise NotImplementedError
 
+    @abstractmethod
     def added_at_least(self, owed: np.ndarray) -> int:
         """By how much the figure grows at least where those of the columns grow by so much."""
-        raise NotImplementedError
 
     def floor(self, levels: Levels) -> int:
         return int(self.combined(self._by_levels(levels) + self.relief))

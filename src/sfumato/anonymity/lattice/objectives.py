@@ -125,9 +125,9 @@ class Additive(Objective):
 class ByClasses(Objective):
     """An objective that only the number of classes bounds."""
 
+    @abstractmethod
     def _from_classes(self, classes: int) -> int:
         """What a node with so many classes has at least."""
-        raise NotImplementedError
 
     def floor(self, levels: Levels) -> int:
         cells = 1
