@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data.sets.flat_lists import canonical, is_list
+from ..data.sets.flat_lists import comparable as comparable
 from ..data.table import Table, kept_with
 
 
@@ -33,11 +33,6 @@ class Coded:
         if known is None or known[0] is not of:
             known = self._derived[key] = (of, make())
         return known[1]
-
-
-def comparable(series: pl.Series) -> pl.Series:
-    """The column in a form in which equal values are equal: sets sorted, repeated elements once."""
-    return canonical(series) if is_list(series) else series
 
 
 def coded(series: pl.Series, known: pl.Series | None = None) -> Coded:

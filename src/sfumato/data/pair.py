@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import MeasureError
+from .schema import SUPPRESSED
 from .table import Table
 
 Alignment = Literal["position", "none"] | str
@@ -84,3 +85,23 @@ def _match_keys(original: Table, masked: Table, key: str) -> np.ndarray:
             remedy="align by a column that masking left alone",
         )
     return found.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def suppressed(pair: Pair, name: str) -> np.ndarray:
+    """Which cells of a masked column were suppressed: marked by a method, or published as "*".
+
+    In a column of values that held "*" from the beginning it is a value like any other.
+    """
+    series, marked = pair.masked[name], pair.masked.suppressed(name)
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum) and not means_star(pair, name):
+        starred = (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
+        marked = np.logical_or(marked, starred)
+    return marked
+
+
+def means_star(pair: Pair, name: str) -> bool:
+    """Whether "*" is a value of the column itself."""
+    if pair.masked.schema[name].generalized or name not in pair.original.schema:
+        return False
+    before = pair.original[name]
+    return before.dtype == pl.String and bool((before == SUPPRESSED).any())

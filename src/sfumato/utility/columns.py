@@ -16,7 +16,8 @@ import polars as pl
 from ..data.codec import floats
 from ..data.linkage.linking import require_records
 from ..data.pair import Pair
-from ..data.schema import ORDERED, SET_ASIDE, SUPPRESSED, Kind, Role
+from ..data.pair import suppressed as suppressed
+from ..data.schema import ORDERED, SET_ASIDE, Kind, Role
 from ..errors import MeasureError
 
 _EXACT_FLOAT = 2**53
@@ -150,23 +151,3 @@ def constant(x: np.ndarray) -> bool:
     """Whether a column has no two different values (missing ones aside)."""
     present = x[~np.isnan(x)]
     return not present.size or bool(present.min() == present.max())
-
-
-def suppressed(pair: Pair, name: str) -> np.ndarray:
-    """Which cells of a masked column were suppressed: marked by a method, or published as "*".
-
-    In a column of values that held "*" from the beginning it is a value like any other.
-    """
-    series, marked = pair.masked[name], pair.masked.suppressed(name)
-    if series.dtype in (pl.String, pl.Categorical, pl.Enum) and not means_star(pair, name):
-        starred = (series.cast(pl.String) == SUPPRESSED).fill_null(False).to_numpy()
-        marked = np.logical_or(marked, starred)
-    return marked
-
-
-def means_star(pair: Pair, name: str) -> bool:
-    """Whether "*" is a value of the column itself."""
-    if pair.masked.schema[name].generalized or name not in pair.original.schema:
-        return False
-    before = pair.original[name]
-    return before.dtype == pl.String and bool((before == SUPPRESSED).any())

@@ -76,6 +76,11 @@ def _rises(values: np.ndarray) -> int:
     return int(np.count_nonzero(values[1:] > values[:-1]))
 
 
+def comparable(series: pl.Series) -> pl.Series:
+    """The column in a form in which equal values are equal: sets sorted, repeated elements once."""
+    return canonical(series) if is_list(series) else series
+
+
 def canonical(series: pl.Series) -> pl.Series:
     """The lists as sets: sorted, each item once. A column that is so already is given back.
 

@@ -17,6 +17,7 @@ import polars as pl
 from pydantic import Field
 
 from ...data.codec import floats
+from ...data.generalized.bins.bins import as_text
 from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
@@ -26,7 +27,6 @@ from ...measurement import Depends
 from ...protocols import Context, Measurement
 from ..columns import Chosen, nothing_left, suppressed
 from ..loss import TableLoss
-from .bins import as_text
 
 _SHARE = "compare tables that share columns"
 

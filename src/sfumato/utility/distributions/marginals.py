@@ -9,16 +9,14 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
+from ...data.generalized.bins import Bins, binned, nothing
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
-from ...data.schema import MEASURED, SET_ASIDE, Kind
+from ...data.schema import SET_ASIDE
 from ...errors import MeasureError, SfumatoError
 from ...protocols import Context, Measurement
 from ..columns import nothing_left
 from ..loss import TableLoss
-from .bins import Bins, nothing
-from .category_bins import categories, items
-from .number_bins import numbers
 
 _DENSE = 2**19
 """Cells of a table that is counted as an array, not as a list of the cells that occur."""
@@ -147,16 +145,6 @@ class Marginals(TableLoss):
                 f"the group column {self.group!r} holds sets", remedy="name one of single values"
             )
         return bins[0]
-
-
-def binned(pair: Pair, name: str, quantiles: int, most: int) -> list[Bins]:
-    """A column in bins: itself, or one for each item that is told apart of a column of sets."""
-    column = pair.original.schema[name]
-    if column.kind == Kind.SET and not column.generalized:
-        return items(pair, name)
-    if column.kind in MEASURED and not column.generalized:
-        return [numbers(pair, name, quantiles)]
-    return [categories(pair, name, most)]
 
 
 def _suppressed(coded: dict[str, list[Bins]]) -> dict[str, int]:

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ...data.generalized.label_places import Labels, distinct_labels
-from ...data.pair import Pair
-from ...errors import MeasureError
-from ..columns import suppressed
+from ....errors import MeasureError
+from ...pair import Pair, suppressed
+from ..label_places import Labels, distinct_labels
 from .bins import Bins, Cells, as_text, cells_of
 
 ITEMS = 10

@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ...data.codec import floats
-from ...data.generalized.label_places import Labels
-from ...data.pair import Pair
-from ...data.schema import SUPPRESSED, Kind
-from ..columns import suppressed
+from ...codec import floats
+from ...pair import Pair, suppressed
+from ...schema import SUPPRESSED, Kind
+from ..label_places import Labels
 from .bins import Bins, Cells, cells_of
 
 

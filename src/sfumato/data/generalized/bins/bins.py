@@ -17,11 +17,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ...criteria.classes import comparable
-from ...data.generalized.label_places import distinct_labels, has_labels
-from ...data.pair import Pair
-from ...data.schema import Kind
-from ..columns import suppressed
+from ...pair import Pair, suppressed
+from ...schema import Kind
+from ...sets.flat_lists import comparable
+from ..label_places import distinct_labels, has_labels
 
 
 @dataclass(frozen=True, eq=False)
