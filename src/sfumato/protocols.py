@@ -8,7 +8,7 @@ and release/records/declared.py checks what can be seen.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -223,6 +223,16 @@ class Verb(Declaration, ABC):
         """The table with the columns of each group made alike."""
 
 
+@dataclass(frozen=True, eq=False)
+class Again:
+    """Runs the plan of a release anew, on other people."""
+
+    run: Callable[[Table, int], Pair]
+    """The people, and the number of the run, whose randomness is its own; gives their pair."""
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What came of runs, which know nothing of the release itself, for as long as it lives."""
+
+
 @dataclass(frozen=True)
 class Context:
     """Everything a measure may look at."""
@@ -233,6 +243,12 @@ class Context:
     reference: Table | None = None
     mechanism: tuple[Method | Partitioner, ...] = ()
     """The steps that made the release, with their published parameters."""
+    again: Again | None = None
+    """What runs the plan on other people; None where nobody can."""
+    stream: Callable[[str], np.random.Generator] | None = None
+    """A stream by its name, the same whoever asks."""
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What measures of one release have found out together."""
 
 
 class Measure(Declaration, ABC):

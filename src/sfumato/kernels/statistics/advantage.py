@@ -1,0 +1,135 @@
+"""What an attack gains by people being in the data, with its uncertainty.
+
+A guess that is right for a share s_in of the people in the data and for s_out of others has the
+advantage (s_in - s_out) / (1 - s_out): of what others leave to be guessed, how much more it gets.
+A claim of membership has the advantage TPR - FPR. (Giomi, Boenisch, Wehmeyer & Tasnadi 2023; Yeom,
+Giacomelli, Fredrikson & Jha 2018)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats
+
+CONFIDENCE = 0.95
+_QUANTILE = 1.959963984540054
+
+
+class Advantage(NamedTuple):
+    """An advantage and its standard error."""
+
+    inside: float
+    """share of successes among people in the data"""
+    outside: float
+    """among others, as far as both groups are equally easy to guess"""
+    value: float
+    error: float
+
+    def upper(self, level: float = CONFIDENCE) -> float:
+        """The one-sided upper confidence bound."""
+        return self.value + normal_quantile(level) * self.error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The two-sided interval at 95 %."""
+        half = _QUANTILE * self.error
+        return self.value - half, self.value + half
+
+
+def wilson(hits: float, n: int, z: float = _QUANTILE) -> tuple[float, float]:
+    """Wilson's estimate of a share and its half-width.
+
+    >>> [round(x, 4) for x in wilson(0, 100)]
+    [0.0185, 0.0185]
+    """
+    centre = (hits + z * z / 2) / (n + z * z)
+    half = z * math.sqrt(max(hits * (n - hits), 0.0) / n + z * z / 4) / (n + z * z)
+    return centre, half
+
+
+def advantage(
+    inside: Floats,
+    outside: Floats,
+    easy_inside: Floats | None = None,
+    easy_outside: Floats | None = None,
+    *,
+    claims: bool = False,
+) -> Advantage:
+    """The advantage of successes (0 to 1, one to an attempt) inside over outside.
+
+    `easy` is what a guess gets that has nothing to do with who is in the data, attempt by attempt.
+    By it the two groups are made equally easy: what both share is no difference between them, and
+    the error is that of the rest (a control variate). Shares are Wilson's, so that a success that
+    never occurred has an error, too; the error of the quotient is by the delta method.
+
+    >>> found = advantage(np.ones(400), np.repeat([0.0, 1.0], 200))
+    >>> round(found.value, 2), round(found.error, 3)
+    (0.99, 0.01)
+    """
+    n, m = inside.size, outside.size
+    s_in, half_in = wilson(float(inside.sum()), n)
+    s_out, half_out = wilson(float(outside.sum()), m)
+    kept_in = kept_out = 1.0
+    if easy_inside is not None and easy_outside is not None:
+        slope, kept_in, kept_out = _shared(inside, outside, easy_inside, easy_outside)
+        moved = slope * float(easy_inside.mean() - easy_outside.mean())
+        # Half of the difference goes to each side, in proportion to how little each is known.
+        s_in = min(max(s_in - moved * m / (n + m), 0.0), 1.0)
+        s_out = min(max(s_out + moved * n / (n + m), 0.0), 1.0)
+    e_in = half_in / _QUANTILE * math.sqrt(kept_in)
+    e_out = half_out / _QUANTILE * math.sqrt(kept_out)
+    if claims:
+        return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out))
+    left = max(1.0 - s_out, 1.0 / (m + 2))
+    value = (s_in - s_out) / left
+    error = math.hypot(e_in / left, e_out * (1.0 - s_in) / left**2)
+    return Advantage(s_in, s_out, max(value, -1.0), error)
+
+
+def _shared(
+    inside: Floats, outside: Floats, easy_inside: Floats, easy_outside: Floats
+) -> tuple[float, float, float]:
+    """The slope of successes on what is easy, and which part of either variance it leaves."""
+    y = np.concatenate((inside - inside.mean(), outside - outside.mean()))
+    x = np.concatenate((easy_inside - easy_inside.mean(), easy_outside - easy_outside.mean()))
+    spread = float(x @ x)
+    if spread <= 0.0:
+        return 0.0, 1.0, 1.0
+    slope = float(x @ y) / spread
+
+    def left(own: Floats, easy: Floats) -> float:
+        rest = own - own.mean() - slope * (easy - easy.mean())
+        whole = float(((own - own.mean()) ** 2).sum())
+        # Never less than a share that was never hit could have.
+        return 1.0 if whole <= 0.0 else min(max(float(rest @ rest) / whole, 1.0 / own.size), 1.0)
+
+    return slope, left(inside, easy_inside), left(outside, easy_outside)
+
+
+def holm(found: Sequence[Advantage], limit: float, confidence: float = CONFIDENCE) -> list[float]:
+    """The one-sided upper bounds of several advantages, corrected after Holm (1979).
+
+    All of them are below the limit just where Holm's procedure rejects, at the family's level, each
+    hypothesis that an advantage exceeds it.
+
+    >>> far, near = Advantage(0, 0, 0.0, 0.01), Advantage(0, 0, 0.03, 0.01)
+    >>> [round(bound, 4) for bound in holm([far, near], 0.05)]
+    [0.0196, 0.0464]
+    """
+    scores = [(limit - one.value) / max(one.error, 1e-12) for one in found]
+    bounds = [0.0] * len(found)
+    for rank, i in enumerate(sorted(range(len(found)), key=lambda i: -scores[i])):
+        bounds[i] = found[i].upper(1.0 - (1.0 - confidence) / (len(found) - rank))
+    return bounds
+
+
+def normal_quantile(level: float) -> float:
+    """The standard normal quantile."""
+    from scipy.special import ndtri
+
+    return float(ndtri(level))
