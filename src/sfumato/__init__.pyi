@@ -34,7 +34,6 @@ from .protocols import PosetSource as PosetSource
 from .protocols import Verb as Verb
 from .registry import register as register
 from .release.api import assess as assess
-from .release.api import attack as attack
 from .release.api import audit as audit
 from .release.api import measure as measure
 from .release.api import method as method
@@ -48,6 +47,7 @@ from .release.records.evidence import Evidence as Evidence
 from .release.records.recover import recover as recover
 from .release.records.recovered_tree import recover_tree as recover_tree
 from .release.records.release import Release as Release
+from .release.red_team import attack as attack
 from .release.tables.release import TableRelease as TableRelease
 from .release.tables.run import tabulate as tabulate
 from .release.verify import verify as verify

@@ -293,6 +293,8 @@ class Measure(Declaration, ABC):
     """How the figure reads: "%" of 0..1 shares, or a word."""
     usual: ClassVar[bool] = False
     """Whether it is taken of every release, not only on request."""
+    costly: ClassVar[bool] = False
+    """Whether it takes minutes: then it is judged last, and only where all else is kept."""
     by_counts: ClassVar[bool] = False
     """Whether its figure is a function of counts, so that it is exact of releases larger than
     memory. Of the others, those that compare records or tables are taken of a sample of them."""
@@ -320,6 +322,11 @@ class Measure(Declaration, ABC):
     @abstractmethod
     def measure(self, context: Context) -> Measurement:
         """Take the measurement."""
+
+    def published(self, found: Measurement) -> Measurement | None:
+        """Its figure as anybody may see it, where that is made of the figure itself, in few steps;
+        None where it is taken anew of what the release shows, and rounded."""
+        return None
 
     def result(self, value: float, **more: Any) -> Measurement:
         """A measurement with this measure's name, direction and bounds."""

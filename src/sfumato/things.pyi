@@ -30,6 +30,7 @@ from .attacks.nearest_centroid import NearestCentroid as NearestCentroid
 from .attacks.ranking import IndividualRankingAttack as IndividualRankingAttack
 from .attacks.ranking import RankSwapAttack as RankSwapAttack
 from .attacks.svd_filtering import SvdFiltering as SvdFiltering
+from .attacks.withstand import Withstand as Withstand
 from .criteria.k_anonymity import AverageRisk as AverageRisk
 from .criteria.k_anonymity import KAnonymity as KAnonymity
 from .criteria.people.attacker_economics import NoAttack as NoAttack

@@ -34,12 +34,12 @@ def patients(n: int, seed: int = 0) -> sf.Table:
 def test_figure_1() -> None:
     table = sf.table(FIGURE_1, quasi=["age", "weight"], confidential=["test"])
     release = sf.protect(table, sf.method("mdav", k=3), seed=1)
-    found = sf.attack("nearest-centroid", release)
+    found = sf.attack(release, "nearest-centroid")
     assert found.value == 1.0
     assert found.baseline == pytest.approx(6 / 9)
     assert found.detail["certain"] == found.detail["certain_right"] == 1.0
     spread = sf.protect(table, sf.method("class-restricted", k=3), seed=1)
-    hidden = sf.attack("nearest-centroid", spread)
+    hidden = sf.attack(spread, "nearest-centroid")
     # Figure 2: every group has the classes of the whole, and nobody learns more than the chance.
     assert hidden.detail["certain"] == 0.0
     assert hidden.value == hidden.baseline == pytest.approx(6 / 9)
@@ -80,7 +80,7 @@ def test_it_is_the_naive_count(data: st.DataObject) -> None:
 def test_strangers_show_what_is_not_learnt_from_being_in_the_data() -> None:
     table, others = patients(400), patients(400, seed=9)
     release = sf.protect(table, sf.method("mdav", k=4), seed=1, reference=others)
-    found = sf.attack("nearest-centroid", release)
+    found = sf.attack(release, "nearest-centroid")
     assert found.value > found.detail["control"] > found.baseline
     assert found.detail["naive"] < found.value
     public = release.public().evidence
@@ -95,7 +95,7 @@ def test_a_limit_refuses_the_release_and_publishes_no_exact_share() -> None:
         )
     spread = sf.method("class-restricted", k=12, exchange=1.0)
     release = sf.protect(table, spread, seed=1, require={"nearest-centroid": {"at-most": 0.75}})
-    exact = float(sf.attack("nearest-centroid", release))
+    exact = float(sf.attack(release, "nearest-centroid"))
     (finding,) = [
         f for f in release.public().evidence.findings if f.requirement == "nearest-centroid"
     ]

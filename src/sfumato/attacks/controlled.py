@@ -151,6 +151,13 @@ class ControlledAttack(Attack):
         figures = [Tried.of(trial, field) for trial in tried]
         return self._result(field, tried, figures, context)
 
+    def published(self, found: Measurement) -> Measurement:
+        """Whom it was tried on, and in few steps what it got at most."""
+        keys = ("knows", "attacked", "people", "controls")
+        detail = {key: found.detail[key] for key in keys if key in found.detail}
+        bare = replace(found, per_record=None, private={}, interval=None, baseline=None)
+        return replace(bare, value=rounded_up(found.value), detail=detail)
+
     def _result(
         self, field: Field, trials: Sequence[Trial], tried: Sequence[Tried], context: Context
     ) -> Measurement:

@@ -155,23 +155,48 @@ def compare(
 
 @base.app.command()
 def attack(
-    original: base.Original,
-    masked: base.Masked,
-    plan: Annotated[
-        Path, Option(help="Plan of the release: its roles, and the steps an intruder knows.")
+    release: Annotated[
+        str,
+        Argument(
+            metavar="RELEASE|ORIGINAL", help="The folder of a release; or the original file, first."
+        ),
     ],
+    masked: Annotated[
+        str, Argument(metavar="MASKED", help="The masked file, made by any tool.")
+    ] = "",
+    plan: Annotated[
+        Path | None,
+        Option(help="Plan of the release: its roles, and the steps an intruder knows."),
+    ] = None,
+    original: Annotated[
+        str, Option(help="The original of a release's folder (where its plan says).")
+    ] = "",
+    reference: base.Others = "",
     align: Annotated[str, Option(help="Which record became which, as in assess.")] = "auto",
-    attacks: Annotated[str, Option(help="Attacks to try, separated by commas (all of them).")] = "",
+    attacks: Annotated[
+        str, Option(help="Attacks to try, separated by commas (all that apply).")
+    ] = "",
+    seconds: Annotated[float, Option(help="Time that all may take together.", min=1)] = 600.0,
+    seed: Annotated[int, Option(help="Whom to attack, and how plans are run again.", min=0)] = 0,
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
-    """Try every attack that knows how the release was made; says what each gains."""
-    from ..registry import entries
-    from ..release.api import assess
+    """Try every attack on a release, beside people who are not in it; says what each gains."""
+    from ..release.red_team import attack as attacked
 
     show.load_plugins(plugin)
-    chosen = base.names(attacks) or [entry.name for entry in entries("attack")]
-    evidence = assess(original, masked, align=align, plan=plan, measures=chosen)
+    with show.progress(quiet=json) as tell:
+        evidence = attacked(
+            masked or release,
+            original=release if masked else original,
+            plan=plan,
+            reference=reference or None,
+            attacks=base.names(attacks),
+            seconds=seconds,
+            seed=seed,
+            align=align,
+            progress=tell,
+        )
     show.attacked(evidence, json=json)
 
 

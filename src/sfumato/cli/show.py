@@ -221,17 +221,28 @@ def listed(kind: str, *, json: bool) -> None:
 
 
 def attacked(evidence: Evidence, *, json: bool) -> None:
-    """What each attack achieved, beside chance and beside the match anybody would try."""
+    """What each attack achieved: those with a control by what they get beyond it, the others beside
+    chance and the match anybody would try."""
     if json:
         print_json(evidence.to_dict())
         return
-    rows = []
+    whole = evidence.measurements.get("withstand")
+    plain, beside = [], []
     for name, found in evidence.measurements.items():
         detail = found.detail
-        shares = (found.value, detail.get("naive"), found.baseline, detail.get("control"))
-        rows.append((name, *("" if v is None else f"{100 * float(v):.1f} %" for v in shares)))
-    head = ("attack", "succeeds", "naive match", "chance", "non-participants")
-    grid(head, rows, boxed=False)
+        if "people" in detail and "controls" in detail:
+            upper = found.value if whole is None else whole.detail["attacks"][name]["upper"]
+            shares = detail["success"], detail["control"], detail["advantage"], upper
+            sizes = f"{detail['people']:,}", f"{detail['controls']:,}"
+            beside.append((name, *sizes, *map(_share, shares)))
+        elif found is not whole:
+            shares = found.value, detail.get("naive"), found.baseline, detail.get("control")
+            plain.append((name, *map(_share, shares)))
+    if beside:
+        grid(("attack", "people", "controls", "right", "controls", "beyond", "at most"), beside)
+    if plain:
+        head = ("attack", "succeeds", "naive match", "chance", "non-participants")
+        grid(head, plain, boxed=False)
     for name, found in evidence.measurements.items():
         if "control_is" in found.detail:
             say(f"{name}: non-participants: {found.detail['control_is']}")
@@ -239,6 +250,17 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         say(f"{name}: not tried: {one_line(why)}")
     for note in evidence.notes:
         say(f"note: {one_line(note)}")
+    if whole is not None:
+        if whole.detail.get("refuses", False):
+            say(f"not shown: {one_line(whole.detail['because'])}")
+        say(
+            f"no attack that was tried gets more than {_share(whole.value)} beyond the control "
+            f"(95 %); the most: {one_line(whole.detail['worst'])}"
+        )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * float(value):.1f} %"
 
 
 def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:

@@ -136,18 +136,6 @@ def measure(
     return replace(found, detail={**found.detail, "warning": doubt}) if doubt else found
 
 
-def attack(name: str, release: Release, *, seed: int = 0, **parameters: Any) -> Measurement:
-    """One registered attack on a release, with what its publication tells every intruder.
-
-    >>> people = table({"x": [1.0, 2.0, 4.0, 9.0]}, quasi=["x"])
-    >>> release = protect(people, method("rank-swap", count=1), seed=1)
-    >>> attack("rank-swap-attack", release).baseline
-    0.25
-    """
-    find(name, "attack")  # says which attacks there are
-    return release.measure(name, seed=seed, **parameters)
-
-
 def assess(
     original: Any,
     masked: Any = None,

@@ -20,7 +20,7 @@ class Sampled(Release):
 
     measuring: OnAll | None = field(default=None, repr=False)
 
-    def _measuring(self, seed: int) -> Measuring:
+    def measured_by(self, seed: int) -> Measuring:
         assert self.measuring is not None
         return self.measuring.public()
 

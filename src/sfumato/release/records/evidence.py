@@ -14,7 +14,7 @@ from ...data.table import Table
 from ...errors import MeasureError, SfumatoError, UnknownName
 from ...measurement import SAMPLED, SIZES, Depends, fewest_decimals
 from ...progress import report
-from ...protocols import Context, Finding, Measure, Measurement, Method, Partitioner
+from ...protocols import Again, Context, Finding, Measure, Measurement, Method, Partitioner
 from ...registry import entries
 from ...rng import stream
 from ..ledger.publication import Standing
@@ -132,10 +132,10 @@ def usual_panel() -> tuple[Measure, ...]:
 
 def panel_of(plan: Plan) -> list[Measure]:
     """The measures that a plan takes: exposure as it requires it, and first."""
-    asked = [r.thing for r in plan.requirements if r.name == EXPOSURE]
+    things = [r.thing for r in plan.requirements if isinstance(r.thing, Measure)]
+    asked = [thing for thing in things if thing.name == EXPOSURE or thing.costly]
     panel = usual_panel() if plan.measures is None else plan.measures
-    rest = [m for m in panel if m.name != EXPOSURE or not asked]
-    return [*(m for m in asked if isinstance(m, Measure)), *rest]
+    return [*asked, *(m for m in panel if m.name not in {thing.name for thing in asked})]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +150,9 @@ class Measuring:
     partition: Partition | None = None
     reference: Table | None = None
     mechanism: Mechanism = ()
+    again: Again | None = None
+    """Runs the plan on other people."""
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     taken: list[tuple[Measure, Pair, Measurement]] = field(default_factory=list, repr=False)
 
     def panel(
@@ -194,7 +197,16 @@ class Measuring:
         if measure.needs_alignment:
             pair.aligned_rows()  # raises where nobody knows which record is whose
         rng = stream(self.seed, 0, f"measure/{measure.name}")
-        context = Context(pair, rng, self.partition, self.reference, self.mechanism)
+        context = Context(
+            pair,
+            rng,
+            self.partition,
+            self.reference,
+            self.mechanism,
+            again=self.again,
+            stream=lambda name: stream(self.seed, 0, f"measures/{name}"),
+            kept=self.kept,
+        )
         return measure.measure(context)
 
     def tells(self, measure: Measure, hides: bool) -> bool:

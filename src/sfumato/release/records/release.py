@@ -23,7 +23,7 @@ from ...data.table import Table
 from ...errors import MeasureError, OutputError, ParameterError, ReleaseRefused
 from ...measurement import Rounding
 from ...progress import report
-from ...protocols import Criterion, Measurement
+from ...protocols import Again, Criterion, Measurement
 from ...rng import checked_seed
 from ...texts import json_text
 from ..digests import DIGESTS, digests
@@ -39,6 +39,7 @@ from ..report.page import version
 from ..report.report import render
 from ..saving import saving
 from ..seeds import allowed
+from .again import again
 from .evidence import RANDOMNESS, Evidence, Measuring, panel_of
 from .judging import judge, worst
 from .public import public_face
@@ -83,6 +84,8 @@ class Release:
     rounding: Rounding | None = field(default=None, repr=False)
     """Of the public face: how what is counted on the original is rounded."""
     stages: tuple[Stage, ...] = field(default=(), repr=False)
+    reruns: dict[int, Again | None] = field(default_factory=dict, repr=False)
+    """By the seed of who measures: what runs the plan on other people."""
 
     def with_note(self, note: str) -> Release:
         """The same with one more sentence in its evidence."""
@@ -123,10 +126,13 @@ class Release:
         """One measure or attack of this release, with what its publication tells everybody:
         `release.measure("dbrl", scenarios=7)`, or what a function of a frame loses."""
         built = measure_of(name, parameters)
-        return self._measuring(checked_seed(seed)).take(built, self.pair)
+        return self.measured_by(checked_seed(seed)).take(built, self.pair)
 
-    def _measuring(self, seed: int) -> Measuring:
-        return Measuring(seed, self.groups, self.reference, self.plan.mechanism)
+    def measured_by(self, seed: int) -> Measuring:
+        """What takes measures of this release."""
+        if seed not in self.reruns:
+            self.reruns[seed] = again(self.plan, seed, self.reference)
+        return Measuring(seed, self.groups, self.reference, self.plan.mechanism, self.reruns[seed])
 
     def mapping(self) -> pl.DataFrame:
         """Which value of each quasi-identifier was published as what, how often; for the owner."""
@@ -198,7 +204,7 @@ class Release:
             return self
         pair = Pair(self.pair.original, made[0].table, self.pair.rows)
         panel = [m for m in panel_of(self.plan) if m.name in self.evidence]
-        taken, left = self._measuring(self.private.seed).panel(panel, pair)
+        taken, left = self.measured_by(self.private.seed).panel(panel, pair)
         names = dict.fromkeys(name for one in made for name in one.columns)
         evidence = replace(
             self.evidence,
@@ -255,7 +261,7 @@ class Release:
             escape_formulas=output.escape_formulas,
         )
         # Afresh, so that nothing known from before the file was written counts.
-        counted = partial(judge, pairs=pairs, measuring=self._measuring(self.private.seed))
+        counted = partial(judge, pairs=pairs, measuring=self.measured_by(self.private.seed))
         try:
             findings = counted(self.plan.requirements)
         except MeasureError:
@@ -274,7 +280,7 @@ class Release:
     def public(self) -> Release:
         """The release as everybody may see it: what it hides is neither in the original that its
         report draws nor in any figure, and figures that depend on the original are rounded."""
-        measuring = self._measuring(self.private.seed)
+        measuring = self.measured_by(self.private.seed)
         face = public_face(self.plan, self.pair, self.evidence, measuring)
         return replace(
             self, pair=face.pair, evidence=face.evidence, rounding=face.rounding, stages=()

@@ -32,14 +32,21 @@ from ..plan.requirement import Gate, Requirement, required
 from ..plan.step import as_steps
 from ..remedies.search import remedies_for
 from ..seeds import checked_or_told, guessable
+from .again import again
 from .checks import check_classes, check_gate, check_plan, check_promises, check_roles
 from .evidence import Evidence, Measuring, panel_of
-from .judging import judge
+from .judging import costly, judge
 from .masking import Draft, run_steps
 from .randomness import BY_LEDGER, Randomness
 from .recording import publication
 from .release import Private, Release
 from .written import output_notes
+
+_ATTACKED = (
+    "no change was tried, since each would have to be attacked anew; what helps: mask what the "
+    "intruder knows more strongly, leave out the column that he learns, or publish records drawn "
+    "from a model (sequential-trees)"
+)
 
 
 def protect(
@@ -81,12 +88,16 @@ def protect(
     draft = in_classes(original, plan, randomness, tell, Local(), reference)
     tell("counting requirements", len(plan.steps), stages)
     told = publication(draft.pair, plan, draft.steps, target).standing() if target else None
-    draft, findings, measuring = _judged(plan, draft, seed, reference)
+    with listening(tell):
+        draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
-        again = partial(attempt, randomness=randomness)
+        attacked = {r.name for r in plan.requirements if costly(r)}
+        if any(f.requirement in attacked and not f.met for f in findings):
+            raise ReleaseRefused(findings, [], _ATTACKED)
+        anew = partial(attempt, randomness=randomness)
         raise ReleaseRefused(
             findings,
-            *remedies_for(asked, original, seed, findings, draft, reference, again, tell),
+            *remedies_for(asked, original, seed, findings, draft, reference, anew, tell),
         )
     tell("measuring", len(plan.steps) + 1, stages)
     with listening(tell):
@@ -107,6 +118,7 @@ def protect(
         reference,
         draft.copies,
         stages=draft.stages,
+        reruns={seed: measuring.again},
     )
 
 
@@ -164,6 +176,8 @@ def attempt(
     if randomness is None or randomness.rows.size != original.height:
         randomness = Randomness.of(seed, original)
     draft = in_classes(original, plan, randomness, silent, Local(), reference)
+    # A remedy is not attacked: that is done when it is taken.
+    plan = plan.with_(requirements=tuple(r for r in plan.requirements if not costly(r)))
     draft, findings, _ = _judged(plan, draft, seed, reference)
     return findings, draft
 
@@ -186,7 +200,9 @@ def _judged(
     beside: list[Finding] = []
     if plan.input.given:
         draft, beside = joined(plan, draft)
-    measuring = Measuring(seed, draft.groups, reference, plan.mechanism)
+    measuring = Measuring(
+        seed, draft.groups, reference, plan.mechanism, again(plan, seed, reference)
+    )
     return draft, [*judge(plan.requirements, draft.pairs, measuring), *beside], measuring
 
 

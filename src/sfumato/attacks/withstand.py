@@ -1,0 +1,218 @@
+"""Every attack that applies, tried on one release, and what the best gets beyond the control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from ..errors import MeasureError
+from ..kernels.statistics.advantage import Advantage, holm
+from ..measurement import Depends
+from ..nested import SCHEMA, found, words
+from ..progress import report
+from ..protocols import Context, Measure, Measurement
+from ..registry import entries
+from .controlled import LIMIT, ControlledAttack, controlled, rounded_up
+
+DEADLINE = "deadline"
+"""Where attacks find the moment at which they have to end (`Context.kept`)."""
+
+
+def _attack(given: Any) -> Any:
+    thing = found("attack", given)
+    if not isinstance(thing, ControlledAttack):
+        raise ValueError(
+            f"{thing.name} has no control to be judged by: require it by itself, "
+            f"{thing.name} = {{ at-most = ... }}"
+        )
+    return thing
+
+
+AttackParameter = Annotated[
+    ControlledAttack, BeforeValidator(_attack), PlainSerializer(words), SCHEMA
+]
+"""An attack with a control, by name, as a table or as an instance."""
+
+
+class Withstand(Measure):
+    """What the best of all attacks gets of people in the data beyond people who are not.
+
+    Every attack with a control that applies is tried (or those named), each with exactly what its
+    intruder has. The figure is the largest one-sided 95 % upper bound of an advantage, corrected
+    after Holm over all ways in which anything was tried. With people held out before the plan ran
+    the release itself is attacked; without them the plan is run again on a random half of the
+    people, and the plan was attacked, not this release. An attack that was tried on fewer than
+    2,000 people or controls shows nothing, and one that is not finished in `seconds` neither: a
+    release of which that is required is then refused, and told what it would take. That no attack
+    here succeeds is no proof that none can.
+    """
+
+    name: ClassVar[str] = "withstand"
+    about: ClassVar[Literal["risk", "utility"]] = "risk"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit: ClassVar[str] = "%"
+    compares: ClassVar[str | None] = "tables"
+    whole_records: ClassVar[bool] = True
+    decimals: ClassVar[int | None] = None
+    depends: ClassVar[Depends | None] = "records"
+    limit: ClassVar[float | None] = LIMIT
+    costly: ClassVar[bool] = True
+    paper: ClassVar[str] = (
+        "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy "
+        "risk in synthetic data, PoPETs 2023(2); Holm (1979), A simple sequentially rejective "
+        "multiple test procedure, Scandinavian Journal of Statistics 6"
+    )
+
+    attacks: tuple[AttackParameter, ...] = Field(
+        (), description="attacks to try, by name; all that apply unless given"
+    )
+    seconds: float = Field(600.0, gt=0, description="time that all attacks together may take")
+
+    def measure(self, context: Context) -> Measurement:
+        beside = controlled(context, self.name)
+        tried = self._tried(context)
+        if not tried.taken and not tried.unfinished:
+            why = "; ".join(f"{name}: {words}" for name, words in tried.left.items())
+            raise MeasureError(f"no attack applies ({why})", remedy="publish what can be attacked")
+        bounds = tried.bounds()
+        top = max(bounds, key=lambda name: bounds[name]) if bounds else ""
+        value = bounds[top] if bounds else 1.0
+        told = {
+            name: {
+                "worst": m.detail["worst"],
+                "people": m.detail["people"],
+                "controls": m.detail["controls"],
+                "advantage": m.detail["advantage"],
+                "upper": bounds[name],
+                "shown": not m.detail.get("refuses", False),
+            }
+            for name, m in tried.taken.items()
+        }
+        detail: dict[str, Any] = {
+            "attacked": _ATTACKED[beside.pair is not context.pair],
+            "worst": f"{top}: {tried.taken[top].detail['worst']}" if top else "",
+            "attacks": told,
+            "not_applicable": tried.left,
+            "sees": "attacks that are known here; that none succeeds is no proof that none can",
+        }
+        if because := tried.because(self.seconds):
+            detail |= {"refuses": True, "because": because}
+        elif top:
+            detail["because"] = f"{detail['worst']} gets that much beyond the control"
+        return self.result(
+            value,
+            detail=detail,
+            private={
+                "measurements": tried.taken,
+                "example": tried.taken[top].private["example"] if top else {},
+            },
+            per_record=_worst_of([m.per_record for m in tried.taken.values()]),
+            per_record_of="original",
+        )
+
+    def _tried(self, context: Context) -> _Tried:
+        """Every attack in turn, as long as there is time."""
+        named = bool(self.attacks)
+        things = self.attacks or tuple(
+            cls.build({})
+            for cls in (entry.load() for entry in entries("attack"))
+            if issubclass(cls, ControlledAttack)
+        )
+        began = monotonic()
+        context.kept[DEADLINE] = began + self.seconds
+        found = _Tried()
+        try:
+            for done, thing in enumerate(things):
+                report(f"attacking by {thing.name}", done, len(things))
+                if monotonic() - began > self.seconds:
+                    found.unfinished[thing.name] = "it was not begun"
+                    continue
+                own = context.rng if context.stream is None else context.stream(thing.name)
+                try:
+                    found.taken[thing.name] = thing.measure(replace(context, rng=own))
+                except MeasureError as error:
+                    late = monotonic() - began > self.seconds
+                    where = found.unfinished if named or late else found.left
+                    where[thing.name] = str(error)
+        finally:
+            del context.kept[DEADLINE]
+        found.seconds = monotonic() - began
+        found.of = len(things)
+        return found
+
+    def published(self, found: Measurement) -> Measurement:
+        """Which attacks were tried, on how many, and in few steps what they got at most."""
+        detail = {**found.detail, "attacks": {}}
+        for name, one in found.detail.get("attacks", {}).items():
+            told = {key: one[key] for key in ("people", "controls", "shown")}
+            detail["attacks"][name] = {**told, "upper": rounded_up(one["upper"])}
+        return _bare(found, detail, ("attacked", "attacks", "not_applicable", "sees"))
+
+
+_ATTACKED = {False: "the release", True: "the plan, run again on a random half"}
+
+
+def _bare(found: Measurement, detail: Mapping[str, Any], keys: tuple[str, ...]) -> Measurement:
+    kept = {key: detail[key] for key in keys if key in detail}
+    if "not_applicable" in kept:
+        # Why may quote data; that it did not apply is seen by everybody.
+        kept["not_applicable"] = sorted(kept["not_applicable"])
+    return replace(
+        found,
+        value=rounded_up(found.value),
+        interval=None,
+        baseline=None,
+        per_record=None,
+        private={},
+        detail=kept,
+    )
+
+
+@dataclass
+class _Tried:
+    """What came of trying one attack after another."""
+
+    taken: dict[str, Measurement] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+    unfinished: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    of: int = 0
+
+    def bounds(self) -> dict[str, float]:
+        """The corrected upper bound of each attack: its worst trial."""
+        listed: list[tuple[str, Advantage]] = [
+            (name, one)
+            for name, m in self.taken.items()
+            for one in m.private["advantages"].values()
+        ]
+        found: dict[str, float] = {}
+        for (name, _), bound in zip(listed, holm([a for _, a in listed], LIMIT), strict=True):
+            found[name] = min(max(found.get(name, 0.0), bound), 1.0)
+        return found
+
+    def because(self, allowed: float) -> str:
+        """Why nothing is shown, and what it would take; empty where all is."""
+        said = [
+            f"{name}: {m.detail['because']}"
+            for name, m in self.taken.items()
+            if m.detail.get("refuses", False)
+        ]
+        for name, why in self.unfinished.items():
+            said.append(f"{name} was not finished: {why}")
+        if self.unfinished and self.seconds > allowed:
+            done = max(self.of - len(self.unfinished), 1)
+            need = math.ceil(max(self.seconds * self.of / done, 2 * allowed) / 10) * 10
+            said.append(f"about {need} s may be enough: seconds = {need}")
+        return "; ".join(said)
+
+
+def _worst_of(vectors: list[np.ndarray | None]) -> np.ndarray | None:
+    """The greatest success with each person; NaN where nobody tried."""
+    known = [vector for vector in vectors if vector is not None]
+    return np.fmax.reduce(known) if known else None
