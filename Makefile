@@ -20,7 +20,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-first-minute bench-roles docs lock sbom clean
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-first-minute bench-roles docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -43,6 +43,7 @@ help:
 	@echo "make bench-sets  set-valued records: Podgursky's curves, real baskets, twenty million sets"
 	@echo "make bench-scale  plans out of core and on Spark: equal, killed, and what they cost"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
+	@echo "make bench-attacks  the red team beside anonymeter, on releases that must fail or pass; seconds"
 	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
@@ -217,6 +218,12 @@ bench-tables: .venv/.installed
 	$(BIN)/python benchmarks/tables_adjustment.py
 	$(BIN)/python benchmarks/tables_scale.py
 	$(BIN)/python benchmarks/tables_inversion.py --tau
+
+# Hours on two cores, most of them anonymeter's; --seeds 2 for a look.
+bench-attacks: .venv/.installed
+	$(BIN)/python benchmarks/red_team.py verdicts
+	$(BIN)/python benchmarks/red_team.py speed
+	$(BIN)/python benchmarks/red_team.py suite
 
 # With ARGS=--all every method and search.
 bench-first-minute: .venv/.installed
