@@ -128,7 +128,8 @@ class ControlledAttack(Attack):
 
     compares: ClassVar[str | None] = "tables"
     decimals: ClassVar[int | None] = None
-    depends: ClassVar[Depends | None] = "records"
+    depends: ClassVar[Depends | None] = "values"
+    needs_reference: ClassVar[bool] = True
     limit: ClassVar[float | None] = LIMIT
     knows: ClassVar[str]
     """What its intruder has, in one sentence."""
@@ -197,7 +198,7 @@ class ControlledAttack(Attack):
         per_record = np.full(context.pair.original.height, np.nan)
         return self.result(
             value,
-            interval=best.found.interval,
+            interval=(min(best.found.interval[0], value), max(best.found.interval[1], value)),
             detail=detail,
             private={
                 "advantages": {t.what: t.found for t in tried},

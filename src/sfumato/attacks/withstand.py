@@ -60,7 +60,9 @@ class Withstand(Measure):
     compares: ClassVar[str | None] = "tables"
     whole_records: ClassVar[bool] = True
     decimals: ClassVar[int | None] = None
-    depends: ClassVar[Depends | None] = "records"
+    depends: ClassVar[Depends | None] = "values"
+    needs_reference: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"attacks": ["linkability", "tracing"]}
     limit: ClassVar[float | None] = LIMIT
     costly: ClassVar[bool] = True
     paper: ClassVar[str] = (
