@@ -2,5 +2,5 @@
 
 ORDER = (
     "matching", "ranking", "svd_filtering", "minimal_suppression", "nearest_centroid",
-    "bayes_inference", "intersection",
+    "bayes_inference", "intersection", "guessing", "classes", "membership", "mechanism",
 )  # fmt: skip

@@ -167,11 +167,11 @@ def intersected(
     """
     codes = in_one_numbering([original[column], release[column], earlier[column]])
     width = int(max(part.max(initial=0) for part in codes)) + 1
-    here = _values(covering(original, release, names[0]), codes[1], width)
-    there = _values(covering(original, earlier, names[1]), codes[2], width)
+    here = values_of(covering(original, release, names[0]), codes[1], width)
+    there = values_of(covering(original, earlier, names[1]), codes[2], width)
     both = here.multiply(there > 0).tocsr()
-    alone, guessed_alone = _left(here, codes[0])
-    left, guessed = _left(both, codes[0])
+    alone, guessed_alone = left_open(here, codes[0])
+    left, guessed = left_open(both, codes[0])
     return Intersected(alone, left, guessed_alone, guessed)
 
 
@@ -199,21 +199,35 @@ def _text(series: pl.Series) -> pl.Series:
     return series.cast(pl.List(pl.String)).list.eval(marked).list.join("")
 
 
-def _values(found: Covering, codes: np.ndarray, width: int) -> sparse.csr_matrix:
+def values_of(found: Covering, codes: np.ndarray, width: int) -> sparse.csr_matrix:
     """(n, v): for each original record, how often each value occurs where the record fits."""
     labels = found.classes.labels
     ones = np.ones(labels.size)
     shape = (len(found.classes), width)
-    per_class = sparse.csr_matrix((ones, (labels, codes)), shape=shape)
+    return over_classes(found, sparse.csr_matrix((ones, (labels, codes)), shape=shape))
+
+
+def over_classes(found: Covering, per_class: sparse.csr_matrix) -> sparse.csr_matrix:
+    """(n, v): for each original record, the sums over the classes that it fits."""
     parts = []
     for start in range(0, found.bits.shape[0], _ROWS):
         block = np.ascontiguousarray(found.bits[start : start + _ROWS])
-        fits = np.unpackbits(block.view(np.uint8), axis=1, bitorder="little")
-        parts.append(sparse.csr_matrix(fits[:, : len(found.classes)], dtype=np.float64) @ per_class)
+        # Most words of a long row are empty.
+        row, word = np.nonzero(block)
+        bits = np.unpackbits(
+            block[row, word].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
+        )
+        at, bit = np.nonzero(bits)
+        cls = word[at] * 64 + bit
+        inside = cls < len(found.classes)
+        shape = (block.shape[0], len(found.classes))
+        ones = np.ones(int(inside.sum()))
+        fits = sparse.csr_matrix((ones, (row[at[inside]], cls[inside])), shape=shape)
+        parts.append(fits @ per_class)
     return sparse.vstack(parts).tocsr()[found.person]
 
 
-def _left(counts: sparse.csr_matrix, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def left_open(counts: sparse.csr_matrix, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How many values are left, and the chance that the most frequent one is the person's own."""
     left = np.diff(counts.indptr).astype(np.int64)
     most = np.asarray(counts.max(axis=1).todense()).ravel()

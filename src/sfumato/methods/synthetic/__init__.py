@@ -2,5 +2,5 @@
 
 ORDER = (
     "multiple_imputation", "ipso", "ranks", "model_mixture", "maximum_entropy", "moment_preserving",
-    "partially_synthetic", "univariate", "tables", "condensation",
+    "partially_synthetic", "univariate", "tables", "sequential_trees", "condensation",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...measurement import Rounding
-from . import exposure, figures, sections
+from . import attacks, exposure, figures, sections
 from .columns import FEWEST, Gaps, Picture, gaps, parts_of_sets, pictures
 from .correlations import correlations
 from .page import Page, version
@@ -52,6 +52,7 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     parts = [
         ("exposure", "Whom the columns give away", exposure.section(evidence, assessed=assessed)),
         ("requirements", "What was required", sections.requirements(evidence)),
+        ("attacks", "What attacks got", attacks.section(evidence, owner=owner)),
         ("risk", "Risk before and after", _risk(evidence)),
         ("classes", "How many look alike", _classes(found, rounding, evidence.sampled)),
         ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, rounding)),
@@ -68,7 +69,7 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     ]
     if owner:
         parts.insert(
-            4, ("private", "For the owner: who is easiest to find", _private(release, found))
+            5, ("private", "For the owner: who is easiest to find", _private(release, found))
         )
     if evidence.sampled:
         parts = [part for part in parts if part[2]]  # exposure of a sample is the owner's

@@ -9,6 +9,7 @@ from ...data.people.repeated import people_published
 from ...data.schema import Role
 from ...errors import UnknownName
 from ...registry import find
+from . import attacks
 from .columns import parts_of_sets
 from .parts import (
     Markup,
@@ -96,6 +97,7 @@ def verdict(release: Release) -> Markup:
             f" {people}: k-anonymity, record-linkage and exposure count people, whom several "
             "records of one person do not hide; the sizes of classes below are of records."
         )
+    attacked = "" if evidence.sampled else attacks.sentence(evidence)
     title = tag(
         "h2",
         tag("span", sign, class_="sign", aria_hidden="true"),
@@ -107,7 +109,7 @@ def verdict(release: Release) -> Markup:
         title,
         tag("p", after),
         figures,
-        tag("p", assumed, class_="small"),
+        paragraphs((attacked, assumed), class_="small"),
         class_=f"verdict {kind}",
         aria_labelledby="verdict",
     )

@@ -28,6 +28,11 @@ _KNOWN = {
         "Found by three columns",
         "Share of people whom some set of at most three published columns singles out.",
     ),
+    "withstand": (
+        "Attacks, beyond the control",
+        "What the best of all attacks gets of people in the data beyond people who are not, at "
+        "most.",
+    ),
     "class-sizes": (
         "Smallest class",
         "Records in the smallest group that shares its quasi-identifiers: this is the k of "

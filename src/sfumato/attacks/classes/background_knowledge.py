@@ -1,0 +1,136 @@
+"""Classes that hold one confidential value besides those that an intruder can rule out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field as Parameter
+
+from ...kernels.coverage.said import all_said
+from ...progress import report
+from ...protocols import Context
+from ..controlled import ControlledAttack, Trial
+from ..field import Field
+from .covering import COARSE, Fitting, require_secret, truth, whom
+
+
+class BackgroundKnowledge(ControlledAttack):
+    """Learn a confidential value by knowing of some values that a person does not have them.
+
+    The intruder knows a person's quasi-identifiers, that they are in the data, and some values
+    (`facts`) that the person does not have: drawn at random among those of the classes that fit
+    the person, the same for controls. He succeeds where one value is left, and it is the person's.
+    Numbers are learnt to one of 20 quantiles; missing and hidden values rule nothing out.
+
+    The naive guess knows the same facts and takes the value, of all others, that the release shows
+    most. Controls are people outside whom some class fits, too; where fewer than 2,000 are left,
+    all people are tried on both sides. Facts that somebody chooses well tell more than random ones.
+    `guessed` in `detail` is how often the most frequent value that is left is right, which decides
+    nothing here: see inference.
+    """
+
+    name: ClassVar[str] = "background-knowledge"
+    paper: ClassVar[str] = (
+        "Machanavajjhala, Gehrke, Kifer & Venkitasubramaniam 2006, l-diversity; Martin, Kifer, "
+        "Machanavajjhala, Gehrke & Halpern 2007, Worst-case background knowledge"
+    )
+    knows: ClassVar[str] = (
+        "a person's quasi-identifiers, that they are in the data, and some values that they do not "
+        "have"
+    )
+
+    facts: int = Parameter(1, ge=0, description="values that are known not to be the person's")
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        secrets = require_secret(field, self.name)
+        fitting = Fitting.of(field, [j for j in field.known if j not in secrets])
+        found: list[Trial] = []
+        for done, secret in enumerate(secrets):
+            report("ruling values out", done, len(secrets))
+            found.append(_tried(field, fitting, secret, self.facts, context.rng))
+        return found
+
+
+class Outcome(NamedTuple):
+    """What comes of ruling values out, person by person."""
+
+    certain: np.ndarray
+    """float64: whether one value is left, and is theirs"""
+    likeliest: np.ndarray
+    """float64: the credit of the most frequent value that is left"""
+    naive: np.ndarray
+    """float64: the same of the value that is most frequent in all"""
+
+
+def _tried(
+    field: Field, fitting: Fitting, secret: int, facts: int, rng: np.random.Generator
+) -> Trial:
+    bins = field.coded(COARSE).bins[secret]
+    held = fitting.held(bins)
+    own = truth(field, secret)
+    overall = np.asarray(held.sum(axis=0)).ravel()
+    covered = np.zeros(own.size, dtype=bool)
+    credit = np.zeros((3, own.size))
+    for rows, counts, hit in all_said(
+        fitting.cover, held.indptr, held.indices, held.data, bins.count
+    ):
+        covered[rows] = hit
+        credit[:, rows] = ruled_out(counts, own[rows], overall, facts, rng)
+    asked = whom(field, covered)
+    name = field.names[secret]
+
+    def example(i: int) -> Mapping[str, Any]:
+        return {"learnt": {name: field.person(int(asked.inside[i]))[name]}, "facts": facts}
+
+    parts = [fitting.split(one) for one in credit]
+    certain, likely, naive = [(a[asked.inside], b[asked.outside]) for a, b in parts]
+    return Trial(
+        name,
+        *certain,
+        easy=naive,
+        who=asked.inside,
+        who_outside=asked.outside,
+        detail={
+            "tried_on": "everybody" if asked.all else "people whom a class fits",
+            "guessed": float(likely[0].mean()),
+            "guessed_of_others": float(likely[1].mean()),
+        },
+        example=example,
+    )
+
+
+def ruled_out(
+    counts: np.ndarray, own: np.ndarray, overall: np.ndarray, facts: int, rng: np.random.Generator
+) -> Outcome:
+    """The credit of each person by what is left of the values (counts: people by values) when
+    `facts` of those that are not theirs are ruled out at random."""
+    n, width = counts.shape
+    rows = np.arange(n)
+    theirs = np.zeros((n, width), dtype=bool)
+    known = own >= 0
+    theirs[rows[known], own[known]] = True
+    order = np.where((counts > 0) & ~theirs, rng.random((n, width)), np.inf)
+    if 0 < facts < width:
+        limit = np.partition(order, facts - 1, axis=1)[:, facts - 1 : facts]
+        # Where fewer than `facts` others are there, the limit is infinite: all of them go.
+        gone = np.isfinite(order) & (order <= limit)
+    else:
+        gone = np.isfinite(order) & (facts > 0)
+    left = np.where(gone, 0.0, counts)
+    one = (left > 0).sum(axis=1) == 1
+    certain = one & (left[rows, np.maximum(own, 0)] > 0) & known
+    guess = credited(left, own)
+    naive = credited(np.where(gone, 0.0, overall[None, :]), own)
+    return Outcome(certain.astype(np.float64), guess, naive)
+
+
+def credited(weights: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """float64: 1/t where a person's own value is one of t that weigh most; 0 where nothing weighs
+    anything."""
+    most = weights.max(axis=1, keepdims=True)
+    best = (weights >= most * (1 - 1e-9)) & (most > 0)
+    right = best[np.arange(len(own)), np.maximum(own, 0)] & (own >= 0)
+    found: np.ndarray = right / np.maximum(best.sum(axis=1), 1)
+    return found

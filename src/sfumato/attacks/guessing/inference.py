@@ -1,0 +1,235 @@
+"""Inference: guessing what somebody keeps to themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field as Parameter
+
+from ...errors import MeasureError
+from ...kernels.groups import group_modes
+from ...progress import report
+from ...protocols import Context
+from ..controlled import ControlledAttack, Trial
+from ..field import Field
+from .columns import Columns, drawn
+from .neighbours import Neighbours
+
+WITHIN = 0.05
+"""A number is guessed right within this share of the guess."""
+CLASSES = 30
+"""Values of a secret that trees tell apart: the most frequent ones."""
+FEATURE = 250
+"""Categories of a known column that trees tell apart."""
+
+
+class Inference(ControlledAttack):
+    """Guess a person's confidential value from the columns that are known of them.
+
+    The intruder knows a person's columns (the quasi-identifiers, unless there are none) and has the
+    release. Two learners, for each confidential column: the value most frequent among the released
+    records equal to the nearest one (Gower's distance, ties at random), and gradient-boosted trees
+    trained on the release. Where nothing is confidential, each known column is guessed from the
+    others. A guess is right if it is the value; a number, within 5 % of the guess; missing is a
+    value. A label is guessed as the most probable of the values that it stands for, by the rest of
+    the release, a range as its middle. The naive guess is the release's most frequent value, or the
+    median of its numbers. The control: the same guesses for people who are not in the data, of whom
+    as much is learnt as the distribution tells. It cannot show what other learners would find.
+    """
+
+    name: ClassVar[str] = "inference"
+    knows: ClassVar[str] = "a person's known columns, all but the one that is guessed"
+    paper: ClassVar[str] = (
+        "Giomi, Boenisch, Wehmeyer & Tasnádi 2023, A unified framework for quantifying privacy "
+        "risk in synthetic data, PoPETs 2023(2)"
+    )
+
+    columns: tuple[str, ...] = Parameter(
+        (), description="columns to guess; the confidential ones unless given, else all known"
+    )
+    training: int = Parameter(20_000, ge=100, description="released records that trees are shown")
+    rounds: int = Parameter(20, ge=1, description="rounds of boosting")
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        if not field.released:
+            raise MeasureError("the release has no records", remedy="attack one that has")
+        secrets = self._secrets(field)
+        order = context.rng.permutation(field.released)
+        shown = np.sort(order[: self.training])
+        seed = int(context.rng.integers(2**31))
+        found: list[Trial] = []
+        near: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+        for done, j in enumerate(secrets):
+            known = tuple(k for k in field.known if k != j)
+            if not known:
+                continue
+            secret = _Secret.of(field, j)
+            if known not in near:
+                search = Neighbours(Columns.of(field, known), order)
+                near[known] = search.index.group, search.nearest(1)[:, 0]
+            group, nearest = near[known]
+            best = secret.most_frequent(group, order)[group[nearest]]
+            features = _Features(Columns.of(field, known), context.rng)
+            trees = secret.learnt(features.released(shown), shown, features, self.rounds, seed)
+            for how, guess in (("nearest record", best), ("boosted trees", trees)):
+                found.append(_trial(f"{field.names[j]} by {how}", secret, guess, field))
+            report("guessing", done + 1, len(secrets))
+        if not found:
+            raise MeasureError(
+                "inference needs a column that is known, besides the one that is guessed",
+                remedy="give another column the role quasi",
+            )
+        return found
+
+    def _secrets(self, field: Field) -> list[int]:
+        for name in self.columns:
+            if name not in field.names:
+                raise MeasureError(
+                    f"column {name!r} is not among those that people and release have",
+                    remedy=f"name some of {', '.join(field.names)}",
+                )
+        return [field.names.index(n) for n in self.columns] or field.secret or field.known
+
+
+def _trial(what: str, secret: _Secret, guess: np.ndarray, field: Field) -> Trial:
+    """How often guesses (places among the secret's values) were right."""
+    n = field.inside.size
+    right, easy = secret.right(guess), secret.right(np.full(guess.size, secret.common))
+    return Trial(
+        what,
+        right[:n],
+        right[n:],
+        easy=(easy[:n], easy[n:]),
+        example=lambda i: {"guess": secret.told(guess[i])},
+    )
+
+
+class _Secret:
+    """A column that is guessed: its released values in order, and the truth about the people.
+
+    Values are places: numbers in `values`, categories by their bin; the last is missing.
+    """
+
+    def __init__(self, values: np.ndarray | None, cells: np.ndarray, truth: np.ndarray, gone: int):
+        self.values, self.cells, self.truth, self.missing = values, cells, truth, gone
+        said = np.bincount(cells[cells >= 0], minlength=gone + 1)
+        numbers = np.flatnonzero(said[:gone])
+        self.common = int(np.argmax(said))
+        if values is not None and numbers.size and said[gone] <= said.sum() / 2:
+            half = np.cumsum(said[:gone])
+            self.common = int(np.searchsorted(half, half[-1] / 2))
+
+    @classmethod
+    def of(cls, field: Field, j: int) -> _Secret:
+        """Of a column of a field; cells that tell nothing are -1."""
+        of = Columns.of(field, [j])
+        if of.measured:
+            middle = of.middle[:, 0]
+            values = np.unique(middle[np.isfinite(middle)])
+            cells = np.searchsorted(values, middle)
+            cells[np.isnan(of.low[:, 0])] = values.size
+            cells[np.isinf(of.low[:, 0])] = -1
+            return cls(values, cells.astype(np.int64), of.numbers[:, 0], values.size)
+        bins = of.bins[0]
+        place = np.arange(bins.count + bins.labels)
+        if bins.labels:
+            place = np.asarray(bins.spread.argmax(axis=1)).ravel()
+        cells = np.where(of.hidden(0), -1, place[of.cells[:, 0]])
+        return cls(None, cells.astype(np.int64), of.codes[:, 0], bins.count - 1)
+
+    def right(self, guess: np.ndarray) -> np.ndarray:
+        """float64: whether each person's guess is right."""
+        if self.values is None:
+            # What no person was ever seen to have is not told apart.
+            found = (guess == self.truth) & (guess != self.missing - 1)
+            return np.asarray(found, dtype=np.float64)
+        said = np.append(self.values, np.nan)[guess]
+        with np.errstate(invalid="ignore"):
+            near = np.abs(said - self.truth) <= WITHIN * np.abs(said)
+        return np.asarray(near | (np.isnan(said) & np.isnan(self.truth)), dtype=np.float64)
+
+    def most_frequent(self, group: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The most frequent value of each group of released records, of equals the one that comes
+        first in the order; the common one where no record tells."""
+        # Codes by first appearance in the order: the lowest of equals is the earliest.
+        told = self.cells[order]
+        values, at = np.unique(told, return_index=True)
+        rank = np.empty(self.missing + 2, np.int64)
+        rank[values] = np.argsort(np.argsort(at))
+        codes = np.where(self.cells < 0, -1, rank[self.cells])
+        mode = group_modes(group, codes)
+        back = np.full(values.size + 1, self.common)
+        back[rank[values]] = values
+        found: np.ndarray = np.where(mode < 0, self.common, back[np.maximum(mode, 0)])
+        return np.where(found < 0, self.common, found)
+
+    def learnt(
+        self, shown: np.ndarray, rows: np.ndarray, features: _Features, rounds: int, seed: int
+    ) -> np.ndarray:
+        """What boosted trees guess of everybody, having been shown some released records."""
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        told = self.cells[rows]
+        values, count = np.unique(told[told >= 0], return_counts=True)
+        values = np.sort(values[np.argsort(-count, kind="stable")[:CLASSES]])
+        few = self.values is None or count.size <= CLASSES
+        kept = np.isin(told, values) if few else (told >= 0) & (told < self.missing)
+        people = len(features.columns.numbers)
+        if values.size < 2 or np.count_nonzero(kept) < 2:
+            return np.full(people, int(values[0]) if values.size else self.common)
+        common: dict[str, Any] = {
+            "max_iter": rounds,
+            "learning_rate": 0.2,
+            "early_stopping": False,
+            "categorical_features": features.categorical,
+            "random_state": seed,
+        }
+        x = features.people()
+        if few:
+            trees = HistGradientBoostingClassifier(**common).fit(shown[kept], told[kept])
+            return np.asarray(trees.predict(x), dtype=np.int64)
+        assert self.values is not None
+        line = HistGradientBoostingRegressor(loss="absolute_error", **common)
+        guess = line.fit(shown[kept], self.values[told[kept]]).predict(x)
+        at = np.clip(np.searchsorted(self.values, guess), 1, self.values.size - 1)
+        at -= guess - self.values[at - 1] < self.values[at] - guess
+        return np.asarray(at, dtype=np.int64)
+
+    def told(self, guess: int) -> Any:
+        """A guess, for the owner."""
+        if self.values is None or guess == self.missing:
+            return "missing" if guess == self.missing else "as published"
+        return float(self.values[guess])
+
+
+class _Features:
+    """Known columns as trees take them: numbers, and categories by how frequent they are."""
+
+    def __init__(self, columns: Columns, rng: np.random.Generator) -> None:
+        self.columns = columns
+        self.categorical = [False] * columns.measured + [True] * len(columns.bins)
+        self._rank = []
+        for c, bins in enumerate(columns.bins):
+            exact = np.bincount(columns.cells[:, c], minlength=bins.count)[: bins.count]
+            rank = np.argsort(np.argsort(-exact, kind="stable"))
+            self._rank.append(np.minimum(rank, FEATURE))
+        self._rng = rng
+
+    def _matrix(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        ranks = [rank[codes[:, c]] for c, rank in enumerate(self._rank)]
+        return np.column_stack((numbers, *ranks)).astype(np.float64)
+
+    def people(self) -> np.ndarray:
+        """Everybody."""
+        return self._matrix(self.columns.numbers, self.columns.codes)
+
+    def released(self, rows: np.ndarray) -> np.ndarray:
+        """Some released records; a category is drawn from what a label stands for."""
+        of = self.columns
+        codes = of.cells[rows].astype(np.int64)
+        for c, bins in enumerate(of.bins):
+            labels = np.flatnonzero(codes[:, c] >= bins.count)
+            codes[labels, c] = drawn(bins.spread, codes[labels, c], self._rng)
+        return self._matrix(of.middle[rows], codes)

@@ -1,0 +1,3 @@
+"""Attacks by an intruder who knows how a release was made."""
+
+ORDER = ("map",)

@@ -1,0 +1,185 @@
+"""How near released records and other people are to everybody who is attacked.
+
+The distance of two people is the sum over columns of 1 for categories that differ, or a missing
+value beside one that is not, and of the share of people between two numbers. A label stands for
+several values by the shares of the release itself, and its likelihood is theirs on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ...kernels.neighbours.tabled import nearest_by_table, sorted_records
+from ...protocols import Context
+from ..field import Coded, Field
+from .claims import PARTS, Parts, parts_of
+
+FINE, COARSE = 2_000, 255
+"""Quantiles of numbers where there are up to three columns, and where there are more."""
+REACH, BEYOND = 5.0, 3.0
+"""Widths within which records count: from the person, and beyond the nearest record."""
+NARROW = 0.03
+"""A second width, as a share of the first: what is copied shows where little is smoothed."""
+NARROWEST = 0.002
+WORK = 8_000_000_000
+"""People times records that are compared at most; fewer people are attacked where it is more."""
+_FEWEST = 3_000
+_MOST_PLACES = 20_000_000
+
+
+def quantiles_for(columns: int) -> int:
+    """Into how many quantiles numbers are cut."""
+    return FINE if columns <= 3 else COARSE
+
+
+def apart(coded: Coded, j: int, is_number: bool) -> np.ndarray:
+    """float64 (bins, bins): how far two bins of a column are from one another."""
+    count = coded.bins[j].count
+    far = 1.0 - np.eye(count)
+    if is_number:
+        people = np.concatenate((coded.inside[:, j], coded.outside[:, j]))
+        share = np.bincount(people, minlength=count)[: count - 2] / max(people.size, 1)
+        middle = np.cumsum(share) - share / 2
+        far[: count - 2, : count - 2] = np.abs(middle[:, None] - middle[None, :])
+    return far
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Where people and released records lie."""
+
+    people: np.ndarray
+    """int32: those inside, then those outside, (people, columns)"""
+    cells: np.ndarray
+    far: tuple[np.ndarray, ...]
+    """Of each column, how far bins are from one another."""
+    spread: tuple[Any, ...]
+    """Of each column, how places are spread over bins; None where all of them are bins."""
+
+    @classmethod
+    def of(cls, coded: Coded, field: Field) -> Space:
+        """Of a field in bins."""
+        people = np.concatenate((coded.inside, coded.outside))
+        far, spreads = [], []
+        for j, bins in enumerate(coded.bins):
+            own = apart(coded, j, field.is_number(j))
+            spread = None if bins.shares is None else sparse.csr_matrix(coded.spread(j))
+            if spread is not None and spread.shape[0] * bins.count > _MOST_PLACES:
+                kept = max(_MOST_PLACES // spread.shape[0], 2)
+                merged = _frequent(people[:, j], bins.count, kept)
+                people[:, j] = merged[people[:, j]]
+                into = (np.ones(bins.count), (np.arange(bins.count), merged))
+                spread = spread @ sparse.csr_matrix(into)
+                own = 1.0 - np.eye(spread.shape[1])
+            far.append(own)
+            spreads.append(spread)
+        return cls(people, coded.cells, tuple(far), tuple(spreads))
+
+    def tables(self, width: float) -> list[np.ndarray]:
+        """Of each column, (bins, places): how far a released cell is from a bin."""
+        found = []
+        for far, spread in zip(self.far, self.spread, strict=True):
+            if spread is None:
+                found.append(far)
+            else:
+                likely = np.asarray(spread @ np.exp(-far / width)).T
+                found.append(np.maximum(-width * np.log(likely), 0.0))
+        return found
+
+
+def _frequent(codes: np.ndarray, count: int, kept: int) -> np.ndarray:
+    """A number for each bin: the most frequent ones their own, the others one together."""
+    order = np.argsort(-np.bincount(codes, minlength=count), kind="stable")
+    found = np.empty(count, dtype=np.int32)
+    found[order] = np.minimum(np.arange(count), kept - 1)
+    return found
+
+
+def width_of(points: np.ndarray, far: tuple[np.ndarray, ...]) -> float:
+    """How far the nearest of one half of these people is from each of the other, on average: what
+    so many people can resolve."""
+    half = len(points) // 2
+    records = sorted_records(points[:half], far)
+    nearest, _ = nearest_by_table(points[half:], records, far)
+    found = float(nearest.mean()) if half else 1.0
+    return max(found, NARROWEST)
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The distances of nearest records and the densities, (folds, people): NaN for whom they are
+    not needed. Each is that of the release, then that of the people whom the intruder knows."""
+
+    parts: Parts
+    distance: tuple[np.ndarray, np.ndarray]
+    density: dict[str, tuple[np.ndarray, np.ndarray]]
+    """By the name of a width."""
+    width: np.ndarray
+    """(folds, 1)"""
+    sampled: str
+    """Whom it was limited to; empty where nobody was left out."""
+
+    def trial_scores(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of people inside and outside."""
+        first, second = np.split(scores, [self.parts.inside.size], axis=1)
+        return first, second
+
+
+def near_of(field: Field, context: Context) -> Near:
+    """What the attacks by nearness share: it is looked for once."""
+    key = ("nearness", id(field))
+    if key not in context.kept:
+        context.kept[key] = _near(field, context), field
+    found: Near = context.kept[key][0]
+    return found
+
+
+def _near(field: Field, context: Context) -> Near:
+    space = Space.of(field.coded(quantiles_for(len(field.names))), field)
+    whole = parts_of(field, context)
+    parts, sampled = _some(whole, field.released)
+    part = np.concatenate((parts.inside, parts.outside))
+    shape = PARTS, part.size
+    distance, *densities = ((np.full(shape, np.nan), np.full(shape, np.nan)) for _ in range(3))
+    widths = np.empty((PARTS, 1))
+    known = space.people[whole.inside.size :]
+    for f in range(PARTS):
+        others = known[whole.outside == (f + 1) % PARTS]
+        widths[f] = width_of(others, space.far)
+        who = np.flatnonzero((part == f) | (part == (f + 2) % PARTS))
+        for share, density in zip((1.0, NARROW), densities, strict=True):
+            width = max(share * float(widths[f, 0]), NARROWEST)
+            listed = ((space.cells, space.tables(width)), (others, list(space.far)))
+            for side, (records, tables) in enumerate(listed):
+                nearest, density[side][f, who] = nearest_by_table(
+                    space.people[who],
+                    sorted_records(records, tables),
+                    tables,
+                    width,
+                    reach=REACH * width,
+                    beyond=BEYOND * width,
+                )
+                if share == 1.0:
+                    distance[side][f, who] = nearest
+    by_width = dict(zip(("wide", "narrow"), densities, strict=True))
+    return Near(parts, distance, by_width, widths, sampled)
+
+
+def _some(parts: Parts, records: int) -> tuple[Parts, str]:
+    """Fewer people, where they and so many records are too much to compare; of each part alike."""
+    people = parts.inside.size + parts.outside.size
+    most = max(WORK // max(records, 1) // 2, _FEWEST)
+    if max(parts.inside.size, parts.outside.size) <= most or people * records <= WORK:
+        return parts, ""
+    kept = []
+    for part in (parts.inside, parts.outside):
+        some = part.copy()
+        for f in range(PARTS):
+            # Parts are at random: the first of one are as good as any.
+            some[np.flatnonzero(part == f)[most // PARTS :]] = -1
+        kept.append(some)
+    return Parts(*kept), f"at most {most:,} people and {most:,} controls were attacked"

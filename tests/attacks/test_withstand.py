@@ -1,0 +1,242 @@
+"""All attacks together: `withstand`, `sf.attack`, and what a release says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.attacks import withstand
+from sfumato.attacks.controlled import ControlledAttack, Trial, rounded_up
+from sfumato.attacks.field import Field
+from sfumato.cli.app import run
+from sfumato.errors import MeasureError, ParameterError
+from sfumato.protocols import Context
+from sfumato.registry import _extra
+from sfumato.release.plan.requirement import parse_requirement
+from tests.oracle.advantage import plain
+
+SEED = 2**70
+
+
+class Equal(ControlledAttack):
+    """Somebody is found where a released record equals theirs."""
+
+    name: ClassVar[str] = "equal-record"
+    knows: ClassVar[str] = "Whole records of people, and the release."
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        coded = field.coded(1_000_000)
+        known = {row.tobytes() for row in np.ascontiguousarray(coded.cells)}
+        hits = [
+            np.array([row.tobytes() in known for row in np.ascontiguousarray(people)], dtype=float)
+            for people in (coded.inside, coded.outside)
+        ]
+        return [Trial("equal", hits[0], hits[1])]
+
+
+class Never(ControlledAttack):
+    """An attack that applies to nothing."""
+
+    name: ClassVar[str] = "never-applies"
+    knows: ClassVar[str] = "Nothing."
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        raise MeasureError("there is nothing to attack", remedy="none")
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    for cls in (Equal, Never):
+        sf.register(cls)
+    yield
+    for cls in (Equal, Never):
+        del _extra["attack", cls.name]
+
+
+def people(n: int, seed: int = 0) -> sf.Table:
+    rng = np.random.default_rng(seed)
+    made = {
+        "age": rng.integers(20, 60, n),
+        "zip": rng.integers(0, 50, n).astype(str),
+        "pay": rng.normal(size=n).round(3),
+    }
+    return sf.table(made, quasi=["age", "zip"], confidential=["pay"])
+
+
+def released(n: int = 5_000, **require: Any) -> sf.Release:
+    plan = sf.Plan(steps=(sf.Step(sf.method("sampling", share=0.5)),))
+    return sf.protect(people(n), plan, seed=SEED, require={"exposure": False, **require})
+
+
+def test_beside_a_reference_the_release_itself_is_attacked() -> None:
+    release = released(3_000)
+    found = sf.attack(release, "equal-record", reference=people(2_500, seed=1))
+    assert found.detail["attacked"] == "the release"
+    assert (found.detail["people"], found.detail["controls"]) == (3_000, 2_500)
+    assert found.detail["success"] == pytest.approx(0.5, abs=0.01)
+    value, _ = plain(*_hits(release, people(2_500, seed=1)))
+    assert found.detail["advantage"] == pytest.approx(value, abs=0.01)
+    assert found.detail["advantage"] < found.value < found.detail["advantage"] + 0.05
+    assert "refuses" not in found.detail
+    # Whoever is in the sample was found, nobody else.
+    assert found.per_record is not None
+    chosen = np.zeros(3_000)
+    assert release.pair.rows is not None
+    chosen[release.pair.rows] = 1.0
+    assert (found.per_record >= chosen).all()
+    example = found.private["example"]
+    assert chosen[example["row"]] == 1.0
+    assert example["values"]["zip"] == release.pair.original["zip"][example["row"]]
+
+
+def _hits(release: sf.Release, others: sf.Table) -> tuple[np.ndarray, np.ndarray]:
+    known = set(release.table.frame.rows())
+    hits = [
+        np.array([row in known for row in table.frame.rows()], dtype=float)
+        for table in (release.pair.original, others)
+    ]
+    return hits[0], hits[1]
+
+
+def test_without_one_the_plan_is_run_again_on_a_half() -> None:
+    release = released(5_000)
+    found = sf.attack(release, "equal-record")
+    assert found.detail["attacked"].startswith("the plan")
+    assert found.detail["people"] + found.detail["controls"] == 5_000
+    assert found.detail["success"] == pytest.approx(0.5, abs=0.03)
+    assert found.per_record is not None
+    assert np.isfinite(found.per_record).sum() == found.detail["people"]
+    again = sf.attack(release, "equal-record")
+    assert again.value == found.value
+    assert sf.attack(release, "equal-record", seed=1).value != found.value
+
+
+def test_few_people_show_nothing() -> None:
+    found = sf.attack(released(600), "equal-record")
+    assert found.detail["refuses"] is True
+    assert "2,000 of each are needed" in found.detail["because"]
+
+
+def test_the_old_order_of_arguments_says_so() -> None:
+    with pytest.raises(ParameterError, match="release first"):
+        sf.attack("equal-record", released(100))  # type: ignore[call-overload]
+
+
+def test_all_that_are_named_are_judged_together() -> None:
+    found = sf.attack(released(5_000), attacks=["equal-record"])
+    whole = found["withstand"]
+    assert whole.value == pytest.approx(found["equal-record"].value)
+    assert whole.detail["worst"] == "equal-record: equal"
+    assert whole.private["example"]
+    with pytest.raises(ParameterError, match="take no k"):
+        sf.attack(released(100), k=3)
+
+
+def test_what_does_not_apply_is_said_and_what_was_named_must() -> None:
+    release = released(5_000)
+    with pytest.raises(ParameterError, match="no control"):
+        withstand.Withstand.build({"attacks": ["rank-swap-attack"]})
+    found = release.measure("withstand", attacks=["equal-record", "never-applies"])
+    assert found.detail["refuses"] is True
+    assert "there is nothing to attack" in found.detail["because"]
+
+
+def test_it_is_required_and_refuses_what_was_found() -> None:
+    with pytest.raises(sf.ReleaseRefused, match="equal-record: equal gets that much") as refused:
+        released(withstand={"attacks": ["equal-record"]})
+    assert "sequential-trees" in str(refused.value)
+
+
+def test_it_is_judged_last_and_only_where_all_else_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("attacked in vain")
+
+    monkeypatch.setattr(withstand.Withstand, "measure", never)
+    with pytest.raises(sf.ReleaseRefused, match="k-anonymity"):
+        released(300, **{"withstand": True, "k-anonymity": 5})
+
+
+@pytest.mark.parametrize(("given", "upper"), [(0.04, 0.05), (0.2, 0.2), (0.21, 0.5), (2.0, 1.0)])
+def test_what_is_public_is_told_in_few_steps(given: float, upper: float) -> None:
+    assert rounded_up(given) == upper
+
+
+def test_what_time_does_not_suffice_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 400))
+    monkeypatch.setattr(withstand, "monotonic", lambda: float(next(clock)))
+    found = released(5_000).measure("withstand", attacks=["equal-record"] * 3, seconds=600)
+    assert found.detail["refuses"] is True
+    assert "was not begun" in found.detail["because"]
+    assert "seconds = " in found.detail["because"]
+
+
+def test_a_release_that_keeps_it_says_so_on_its_first_page(tmp_path: Path) -> None:
+    release = released(withstand={"at-most": 1.0, "attacks": ["equal-record"]})
+    folder = release.save(tmp_path / "release", allow_guessable_seed=True)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    first = page[page.index('id="verdict"') : page.index("<h2", page.index('id="verdict"') + 20)]
+    assert "equal-record" in first
+    assert "Attacks on the plan of this release" in first
+    told = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))["measures"]
+    assert told["withstand"]["value"] in (0.5, 1.0)
+    assert told["withstand"]["detail"]["attacks"]["equal-record"].keys() == {
+        "people", "controls", "shown", "upper",
+    }  # fmt: skip
+    private = tmp_path / "release.private"
+    owner = (private / "report.html").read_text(encoding="utf-8")
+    assert "Whole records of people, and the release." in owner
+    assert "An attempt of each that succeeded" in owner
+    assert "An attempt of each that succeeded" not in page
+
+
+def test_a_plan_file_says_it() -> None:
+    given = {"at-most": 0.05, "seconds": 600, "attacks": ["equal-record"]}
+    (required,), complaints = parse_requirement("withstand", given)
+    assert not complaints
+    assert required.words() == {"attacks": ("equal-record",), "at-most": 0.05}
+    assert parse_requirement("withstand", True)[0][0].at_most == 0.05
+    assert parse_requirement("withstand", {"attacks": ["nobody-knows"]})[1]
+
+
+def test_the_folder_of_a_release_is_attacked_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people(5_000).frame.write_csv(tmp_path / "people.csv")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        """
+[input]
+path = "people.csv"
+reference = 0.5
+[columns]
+age = { role = "quasi" }
+zip = { role = "quasi", kind = "nominal" }
+pay = { role = "confidential" }
+[[steps]]
+use = "sampling"
+share = 0.5
+[require]
+exposure = false
+[output]
+path = "release"
+""",
+        encoding="utf-8",
+    )
+    assert run(["protect", str(plan)]) == 0
+    capsys.readouterr()
+    attacked = ["attack", str(tmp_path / "release"), "--attacks", "equal-record"]
+    assert run([*attacked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["measures"]["equal-record"]
+    assert found["detail"]["attacked"] == "the release"
+    assert found["detail"]["people"] == found["detail"]["controls"] == 2_500
+    assert main(attacked) == 0
+    assert "beyond the control" in capsys.readouterr().out
+    both = ["attack", str(tmp_path / "people.csv"), str(tmp_path / "release" / "data.csv")]
+    assert run([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"]["equal-record"] == found

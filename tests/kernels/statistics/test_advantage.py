@@ -1,0 +1,77 @@
+"""What an attack gains, and how sure that is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.kernels.statistics.advantage import Advantage, advantage, holm, wilson
+from tests.oracle.advantage import all_rejected, plain
+
+errors = st.floats(1e-4, 0.2)
+values = st.floats(-0.5, 0.5)
+
+
+@pytest.mark.parametrize("claims", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_of_many_it_is_the_plain_quotient(seed: int, claims: bool) -> None:
+    rng = np.random.default_rng(seed)
+    inside = (rng.random(200_000) < rng.uniform(0.2, 0.9)).astype(float)
+    outside = (rng.random(150_000) < rng.uniform(0.2, 0.8)).astype(float)
+    found = advantage(inside, outside, claims=claims)
+    value, error = plain(inside, outside, claims=claims)
+    assert found.value == pytest.approx(value, abs=2e-4)
+    assert found.error == pytest.approx(error, rel=2e-3)
+
+
+def test_what_never_succeeded_is_not_known_to_be_impossible() -> None:
+    found = advantage(np.zeros(100), np.zeros(100))
+    assert found.value == 0.0
+    assert 0.01 < found.upper() < 0.05
+
+
+@given(st.integers(0, 40), st.integers(40, 80))
+def test_wilson_is_the_solution_of_its_equation(hits: int, n: int) -> None:
+    z = 1.959963984540054
+    centre, half = wilson(hits, n)
+    for end in (centre - half, centre + half):
+        assert (hits / n - end) ** 2 == pytest.approx(z * z * end * (1 - end) / n, abs=1e-9)
+
+
+@given(st.lists(st.tuples(values, errors), min_size=1, max_size=8), st.floats(0.01, 0.3))
+def test_all_bounds_keep_the_limit_just_where_holm_rejects_all(
+    found: list[tuple[float, float]], limit: float
+) -> None:
+    bounds = holm([Advantage(0.0, 0.0, v, e) for v, e in found], limit)
+    if min(abs(bound - limit) for bound in bounds) > 1e-9:
+        assert (max(bounds) <= limit) == all_rejected(found, limit)
+
+
+def _tries(seed: int, n: int, easy: float, gain: float) -> tuple[np.ndarray, ...]:
+    """Successes that are mostly those of an easy guess, inside with a little more."""
+    rng = np.random.default_rng(seed)
+    guess = [(rng.random(n) < easy).astype(float) for _ in range(2)]
+    flip = [rng.random(n) < 0.1 for _ in range(2)]
+    own = [np.where(f, (rng.random(n) < 0.5), g) for f, g in zip(flip, guess, strict=True)]
+    own[0] = np.where(rng.random(n) < gain, 1.0, own[0])
+    return own[0], own[1], guess[0], guess[1]
+
+
+def test_what_is_easy_anyway_is_taken_out_of_the_error() -> None:
+    inside, outside, *easy = _tries(0, 5_000, 0.8, 0.0)
+    bare, less = advantage(inside, outside), advantage(inside, outside, *easy)
+    assert less.error < 0.6 * bare.error
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.05])
+def test_the_bound_fails_as_rarely_as_it_says(gain: float) -> None:
+    """Of 400 repetitions the one-sided 95 % bound lies below the truth in about 20."""
+    easy, below = 0.8, 0
+    truth_out = 0.9 * easy + 0.05
+    truth = gain * (1 - truth_out) / (1 - truth_out)
+    for seed in range(400):
+        found = advantage(*_tries(seed, 2_000, easy, gain))
+        below += found.upper() < truth
+    assert below <= 33  # the 99.8 % point of a binomial with 400 and 0.05
