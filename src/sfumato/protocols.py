@@ -234,6 +234,17 @@ class Again:
 
 
 @dataclass(frozen=True)
+class Given:
+    """Other releases of the same people that are public already."""
+
+    paths: tuple[str, ...]
+    """Their folders or data files, as the plan names them, in order of time."""
+    rows: Callable[[str, Table], np.ndarray | None]
+    """Where each of some people is in a release: the record, -1 for none; None where nobody knows
+    who is in it."""
+
+
+@dataclass(frozen=True)
 class Context:
     """Everything a measure may look at."""
 
@@ -245,6 +256,8 @@ class Context:
     """The steps that made the release, with their published parameters."""
     again: Again | None = None
     """What runs the plan on other people; None where nobody can."""
+    given: Given | None = None
+    """The releases beside which the plan puts this one."""
     stream: Callable[[str], np.random.Generator] | None = None
     """A stream by its name, the same whoever asks."""
     kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -204,6 +204,13 @@ def test_a_plan_file_says_it() -> None:
     assert parse_requirement("withstand", {"attacks": ["nobody-knows"]})[1]
 
 
+def ended(arguments: list[str]) -> int | str | None:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as left:
+        run(arguments)
+    return left.value.code
+
+
 def test_the_folder_of_a_release_is_attacked_by_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,15 +235,84 @@ path = "release"
 """,
         encoding="utf-8",
     )
-    assert run(["protect", str(plan)]) == 0
+    assert ended(["protect", str(plan)]) == 0
     capsys.readouterr()
     attacked = ["attack", str(tmp_path / "release"), "--attacks", "equal-record"]
-    assert run([*attacked, "--json"]) == 0
+    assert ended([*attacked, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["measures"]["equal-record"]
     assert found["detail"]["attacked"] == "the release"
     assert found["detail"]["people"] == found["detail"]["controls"] == 2_500
-    assert main(attacked) == 0
+    assert ended(attacked) == 0
     assert "beyond the control" in capsys.readouterr().out
     both = ["attack", str(tmp_path / "people.csv"), str(tmp_path / "release" / "data.csv")]
-    assert run([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 0
+    assert ended([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["equal-record"] == found
+
+
+def rarely(n: int, share: float, found: tuple[float, float], seed: int = 0) -> Trial:
+    """A value that a share of the people has, and how much of it is found, inside and outside; the
+    naive guess is that nobody has it, and nothing else is right of the others."""
+    rng = np.random.default_rng(seed)
+    has = [rng.random(n) < share for _ in found]
+    right = [
+        np.where(mask, rng.random(n) < much, True).astype(np.float64)
+        for mask, much in zip(has, found, strict=True)
+    ]
+    easy = tuple((~mask).astype(np.float64) for mask in has)
+    return Trial("ill", right[0], right[1], easy=(easy[0], easy[1]), example=lambda i: {"at": i})
+
+
+def test_what_is_rare_is_judged_by_those_who_have_it() -> None:
+    trial = rarely(60_000, 0.05, (0.5, 0.1))
+    judged = trial.judged
+    assert judged.what == "ill, where it is rare"
+    assert judged.advantage.value == pytest.approx((0.5 - 0.1) / 0.9, abs=0.04)
+    assert judged.who is not None
+    assert trial.easy is not None
+    np.testing.assert_array_equal(judged.who, np.flatnonzero(trial.easy[0] == 0.0))
+    assert judged.example is not None
+    assert judged.example(0) == {"at": judged.who[0]}
+    assert not judged.apart  # 3,000 of 60,000
+    assert rarely(4_000, 0.05, (0.5, 0.1)).judged.apart  # 200 of 4,000
+    frequent = rarely(4_000, 0.2, (0.5, 0.1))
+    assert frequent.judged is frequent
+
+
+class Rare(ControlledAttack):
+    """A value that few have, and one that half have."""
+
+    name: ClassVar[str] = "rare-value"
+    knows: ClassVar[str] = "Nothing."
+    found: ClassVar[tuple[float, float]] = (0.5, 0.5)
+    beside: ClassVar[bool] = True
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        n = min(field.inside.size, field.outside.size)
+        half = Trial("half", *(np.arange(n) % 2.0 for _ in range(2)))
+        return [rarely(n, 0.02, self.found)] + [half] * self.beside
+
+
+@pytest.mark.parametrize(("found", "refuses"), [((0.3, 0.3), False), ((1.0, 0.0), True)])
+def test_of_too_few_only_a_leak_that_shows_decides(
+    found: tuple[float, float], refuses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rare, "found", found)
+    told = Rare().measure(_context(8_000))
+    assert told.detail["apart"] == ["ill, where it is rare"]
+    assert (told.value > 0.5) == refuses
+    assert "refuses" not in told.detail
+    assert told.detail["worst"] == ("ill, where it is rare" if refuses else "half")
+
+
+def test_where_all_that_is_learnt_is_rare_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rare, "beside", False)
+    told = Rare().measure(_context(8_000))
+    assert told.detail["refuses"] is True
+    assert "2,000 of each are needed" in told.detail["because"]
+
+
+def _context(n: int) -> Context:
+    release = sf.protect(
+        people(n), sf.method("sampling", share=0.5), seed=SEED, require={"exposure": False}
+    )
+    return Context(release.pair, np.random.default_rng(0), reference=people(n, seed=1))

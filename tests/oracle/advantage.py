@@ -20,7 +20,4 @@ def plain(inside: np.ndarray, outside: np.ndarray, *, claims: bool = False) -> t
 def all_rejected(found: list[tuple[float, float]], limit: float, level: float = 0.05) -> bool:
     """Whether Holm's procedure, step by step, rejects that any advantage exceeds the limit."""
     p = sorted(NormalDist().cdf((value - limit) / error) for value, error in found)
-    for step, one in enumerate(p):
-        if one > level / (len(p) - step):
-            return False
-    return True
+    return all(one <= level / (len(p) - step) for step, one in enumerate(p))

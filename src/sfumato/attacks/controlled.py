@@ -19,7 +19,7 @@ from pydantic import Field as Parameter
 from ..data.linkage.linking import require_records, require_reference
 from ..data.people.participants import held_out
 from ..errors import MeasureError
-from ..kernels.statistics.advantage import Advantage, advantage, holm
+from ..kernels.statistics.advantage import CONFIDENCE, Advantage, advantage, holm
 from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement
 from .field import Field
@@ -28,6 +28,9 @@ LIMIT = 0.05
 """What an attack may get beyond the control, unless a plan says otherwise."""
 FEWEST = 2_000
 """People attacked, and controls, from which on anything is shown."""
+MOST_ALIKE = 0.9
+"""Share of attempts of which the naive guess is right from which on it leaves nearly nothing to be
+learnt: then those are judged of whom it is wrong."""
 _GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -55,6 +58,36 @@ class Trial:
     """What else may be told: shares, never counts of a handful."""
     example: Callable[[int], Mapping[str, Any]] | None = None
     """What the owner is shown of an attempt that succeeded."""
+    rest: bool = False
+    """Whether these are only those of whom the naive guess is wrong."""
+
+    @property
+    def judged(self) -> Trial:
+        """The attempts that decide. A disease that one in fifty has is guessed right of the others
+        by anybody, and among thousands nothing would be seen of whether it is learnt of the few."""
+        if self.easy is None or np.concatenate(self.easy).mean() <= MOST_ALIKE:
+            return self
+        sides = [np.flatnonzero(easy < 0.5) for easy in self.easy]
+        listed = (self.who, self.who_outside)
+        who = [rows if own is None else own[rows] for own, rows in zip(listed, sides, strict=True)]
+        example = self.example
+        return replace(
+            self,
+            what=f"{self.what}, where it is rare",
+            inside=self.inside[sides[0]],
+            outside=self.outside[sides[1]],
+            easy=None,
+            who=who[0],
+            who_outside=who[1],
+            example=None if example is None else lambda i: example(int(sides[0][i])),
+            rest=True,
+        )
+
+    @property
+    def apart(self) -> bool:
+        """Whether it decides nothing but what shows: there are too few of whom the naive guess is
+        wrong."""
+        return self.rest and not self.shown
 
     @property
     def advantage(self) -> Advantage:
@@ -92,6 +125,7 @@ class Tried:
     found: Advantage
     naive: float | None
     shown: bool
+    apart: bool
     detail: Mapping[str, Any]
     atypical: Mapping[str, Any] | None
 
@@ -106,6 +140,7 @@ class Tried:
             trial.advantage,
             None if trial.easy is None else float(trial.easy[0].mean()),
             trial.shown,
+            trial.apart,
             trial.detail,
             None if few is None else {"attempts": few.inside.size, **told(few.advantage)},
         )
@@ -148,7 +183,9 @@ class ControlledAttack(Attack):
         require_records(context.pair, self.name)
         beside = controlled(context, self.name)
         field = Field.of(beside, self.sample)
-        tried = list(self.trials(field, beside))
+        tried = [trial.judged for trial in self.trials(field, beside)]
+        # Of somebody there is of whom the naive guess is wrong; else all that is learnt is nothing.
+        tried = [trial for trial in tried if min(trial.inside.size, trial.outside.size)] or tried
         figures = [Tried.of(trial, field) for trial in tried]
         return self._result(field, tried, figures, context)
 
@@ -166,12 +203,14 @@ class ControlledAttack(Attack):
         rows = field.inside
         if plan and context.again is not None:
             rows = context.again.kept["half"][2][rows]
-        bounds = holm([one.found for one in tried], LIMIT)
+        bounds = bounded({one.what: one.found for one in tried if not one.apart})
+        bounds |= leaking({one.what: one.found for one in tried if one.apart})
+        decides = [one.shown or (one.apart and bounds[one.what] > 0.0) for one in tried]
         worst = int(
-            np.argmax([b if t.shown else -np.inf for b, t in zip(bounds, tried, strict=True)])
+            np.argmax([bounds[t.what] if d else -1.0 for t, d in zip(tried, decides, strict=True)])
         )
-        value = min(max(bounds[worst], 0.0), 1.0)
         best = tried[worst]
+        value = bounds[best.what]
         detail: dict[str, Any] = {
             "knows": self.knows,
             "attacked": "the plan, run again on a random half" if plan else "the release",
@@ -181,14 +220,18 @@ class ControlledAttack(Attack):
             **told(best.found),
             "naive": best.naive,
             "trials": {
-                t.what: {**told(t.found), "upper": b, "naive": t.naive, **t.detail}
-                for t, b in zip(tried, bounds, strict=True)
+                t.what: {**told(t.found), "upper": bounds[t.what], "naive": t.naive, **t.detail}
+                for t in tried
             },
             "atypical": {t.what: dict(t.atypical) for t in tried if t.atypical is not None},
         }
         if field.left_out:
             detail["left_out"] = dict(field.left_out)
-        short = [one for one in tried if not one.shown]
+        if few := [one.what for one in tried if one.apart]:
+            detail["apart"] = few
+        short = [one for one in tried if not one.shown and not one.apart]
+        if all(one.apart for one in tried):
+            short = tried
         if short:
             detail |= {
                 "refuses": True,
@@ -201,13 +244,27 @@ class ControlledAttack(Attack):
             interval=(min(best.found.interval[0], value), max(best.found.interval[1], value)),
             detail=detail,
             private={
-                "advantages": {t.what: t.found for t in tried},
+                "advantages": {t.what: t.found for t in tried if not t.apart},
+                "apart": {t.what: t.found for t in tried if t.apart},
                 "not_shown": [one.what for one in short],
                 "example": _example(trials[worst], field, rows),
             },
             per_record=_by_person(trials, rows, per_record),
             per_record_of="original",
         )
+
+
+def bounded(found: Mapping[Any, Advantage]) -> dict[Any, float]:
+    """The upper bounds of several advantages, corrected for their number, from 0 to 1."""
+    bounds = holm(list(found.values()), LIMIT)
+    return {key: min(max(b, 0.0), 1.0) for key, b in zip(found, bounds, strict=True)}
+
+
+def leaking(found: Mapping[Any, Advantage]) -> dict[Any, float]:
+    """What is learnt at least, by the lower bounds, corrected for their number: all that too few
+    people can show."""
+    level = 1.0 - (1.0 - CONFIDENCE) / max(len(found), 1)
+    return {key: min(max(one.lower(level), 0.0), 1.0) for key, one in found.items()}
 
 
 def _by_person(trials: Sequence[Trial], rows: np.ndarray, found: np.ndarray) -> np.ndarray:

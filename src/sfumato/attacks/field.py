@@ -111,19 +111,29 @@ class Field:
         rng = context.rng if context.stream is None else context.stream("people")
         inside, outside = (_drawn(table, sample, rng) for table in (pair.original, others))
         found = cls(pair, others, inside, outside, tuple(names), context.mechanism, left)
+        return found._readable()
+
+    def beside(self, masked: Table) -> Field:
+        """The same people beside another release, of which nobody says how it was made."""
+        pair = Pair(self.pair.original, masked, None)
+        names, left = _columns(pair, self.others)
+        return replace(self, pair=pair, names=tuple(names), mechanism=(), left_out=left)._readable()
+
+    def _readable(self) -> Field:
+        """With the columns alone whose cells can be read."""
         read = []
-        for name in names:
+        for name in self.names:
             try:
-                binned(Pair(found.people, pair.masked, None), name, 20, MOST_CATEGORIES)
+                binned(Pair(self.people, self.pair.masked, None), name, 20, MOST_CATEGORIES)
                 read.append(name)
             except SfumatoError:
-                left[name] = "holds what cannot be read"
+                self.left_out[name] = "holds what cannot be read"
         if not read:
             raise MeasureError(
                 "no column is published that people outside the data have, too",
                 remedy="give the reference the columns of the original",
             )
-        return replace(found, names=tuple(read))
+        return replace(self, names=tuple(read))
 
     @property
     def released(self) -> int:

@@ -12,13 +12,12 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from ..errors import MeasureError
-from ..kernels.statistics.advantage import Advantage, holm
 from ..measurement import Depends
 from ..nested import SCHEMA, found, words
 from ..progress import report
 from ..protocols import Context, Measure, Measurement
 from ..registry import entries
-from .controlled import LIMIT, ControlledAttack, controlled, rounded_up
+from .controlled import LIMIT, ControlledAttack, bounded, controlled, leaking, rounded_up
 
 DEADLINE = "deadline"
 """Where attacks find the moment at which they have to end (`Context.kept`)."""
@@ -188,14 +187,13 @@ class _Tried:
 
     def bounds(self) -> dict[str, float]:
         """The corrected upper bound of each attack: its worst trial."""
-        listed: list[tuple[str, Advantage]] = [
-            (name, one)
-            for name, m in self.taken.items()
-            for one in m.private["advantages"].values()
-        ]
-        found: dict[str, float] = {}
-        for (name, _), bound in zip(listed, holm([a for _, a in listed], LIMIT), strict=True):
-            found[name] = min(max(found.get(name, 0.0), bound), 1.0)
+        found: dict[str, float] = dict.fromkeys(self.taken, 0.0)
+        for judge, kind in ((bounded, "advantages"), (leaking, "apart")):
+            bounds = judge(
+                {(name, t): a for name, m in self.taken.items() for t, a in m.private[kind].items()}
+            )
+            for (name, _), bound in bounds.items():
+                found[name] = max(found[name], bound)
         return found
 
     def because(self, allowed: float) -> str:

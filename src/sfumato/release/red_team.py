@@ -17,6 +17,7 @@ from ..progress import Listener, listening, silent
 from ..protocols import Measurement
 from ..registry import entries, find
 from ..rng import checked_seed
+from .given.earlier import given_by
 from .pairing import pair_of_files
 from .plan.plan import Plan
 from .plan.step import build, measure_of
@@ -131,7 +132,8 @@ class _Target:
             if isinstance(reference, str | Path):
                 given = read_input(plan, Path(), str(reference))[0]
             others = like_original(given, found.pair.original)
-        measuring = Measuring(seed, None, others, plan.mechanism, again(plan, seed, others))
+        rerun, known = again(plan, seed, others), given_by(plan.input.given)
+        measuring = Measuring(seed, None, others, plan.mechanism, rerun, known)
         return cls(found.pair, measuring, found.notes)
 
     def attacked(self, named: list[Any], seconds: float | None) -> Evidence:

@@ -11,6 +11,7 @@ from sfumato.attacks.membership import nearness
 from sfumato.attacks.membership.closest_record import ClosestRecord
 from sfumato.attacks.membership.density_ratio import DensityRatio
 from sfumato.attacks.membership.nearness import Space, near_of, quantiles_for
+from sfumato.errors import MeasureError
 from tests.attacks.membership.people import attacked, context, people
 from tests.oracle import membership as oracle
 
@@ -51,10 +52,9 @@ def test_near_is_as_the_definitions_say() -> None:
     near = near_of(field, given)
     assert near_of(field, given) is near
     space = Space.of(field.coded(quantiles_for(len(field.names))), field)
-    outside = space.people[40:]
+    outside, width = space.people[40:], near.width
     for fold in near.parts:
         f, known = fold.number, outside[fold.known]
-        width = float(near.width[f, 0])
         used = np.concatenate((fold.inside | fold.other_inside, fold.outside | fold.other_outside))
         assert np.isnan(near.distance[0][f, ~used]).all()
         sides = ((space.cells, space.tables(width)), (known, space.far))
@@ -74,7 +74,7 @@ def test_a_copy_is_found(name: str) -> None:
     found = attacked(name, own, own.take(order), others)
     best = max(one.value for one in found.private["advantages"].values())
     assert best > 0.9
-    assert found.value > 0.9
+    assert max(one["upper"] for one in found.detail["trials"].values()) >= best
     assert found.detail["refuses"]  # on so few people
 
 
@@ -88,7 +88,8 @@ def test_other_peoples_data_tell_nothing(name: str, missing: bool) -> None:
     ):
         found = attacked(name, own, released, others)
         for one in found.private["advantages"].values():
-            assert one.interval[0] < 0 < one.interval[1] or abs(one.value) < 0.02
+            assert abs(one.value) < 3.5 * one.error
+            assert one.error < 0.03
 
 
 def test_groups_of_three_are_found_by_their_records() -> None:
@@ -109,30 +110,63 @@ def test_where_it_is_too_much_fewer_are_attacked(monkeypatch: pytest.MonkeyPatch
     assert np.nansum(found.per_record) <= 60
 
 
-@pytest.mark.parametrize("columns", [["age"], ["place"], ["pay"]])
-def test_one_column_is_enough(columns: list[str]) -> None:
+@pytest.mark.parametrize("column", ["age", "place", "pay"])
+def test_one_column_is_enough(column: str) -> None:
+    """Amounts are people's own, and ages and places are not."""
     own, others = people(200, 1), people(200, 2)
-    gone = [name for name in own.names if name not in columns]
+    gone = [name for name in own.names if name != column]
     own, others = own.without(gone), others.without(gone)
-    found = DensityRatio().measure(context(own, own, others))
-    best = max(one.value for one in found.private["advantages"].values())
-    assert best > 0.9 if columns == ["pay"] else best < 0.4
+    for attack, least in ((ClosestRecord(), 0.9), (DensityRatio(), 0.5)):
+        found = attack.measure(context(own, own, others))
+        best = max(one.value for one in found.private["advantages"].values())
+        assert best > least if column == "pay" else best < 0.3
 
 
-def test_an_empty_or_constant_release_tells_nothing() -> None:
+def test_a_constant_release_tells_nothing_and_an_empty_one_is_refused() -> None:
     own, others = people(90, 1), people(90, 2)
-    for released in (own.take(np.empty(0, np.int64)), own.take(np.zeros(50, np.int64))):
-        for attack in (ClosestRecord(), DensityRatio()):
-            found = attack.measure(context(own, released, others))
-            assert all(abs(one.value) < 0.2 for one in found.private["advantages"].values())
+    for attack in (ClosestRecord(), DensityRatio()):
+        found = attack.measure(context(own, own.take(np.zeros(50, np.int64)), others))
+        for one in found.private["advantages"].values():
+            assert abs(one.value) < 3.5 * one.error
+        with pytest.raises(MeasureError, match="no records"):
+            attack.measure(context(own, own.take(np.empty(0, np.int64)), others))
 
 
 def test_bins_are_merged_where_labels_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     own, others = people(80, 1), people(80, 2)
     masked = sf.protect(own, sf.method("mondrian", k=3), seed=0).pair.masked
-    monkeypatch.setattr(nearness, "_MOST_PLACES", 60)
+    whole = space_of(own, masked, others)
+    monkeypatch.setattr(nearness, "_MOST_PLACES", 600)
     space = space_of(own, masked, others)
-    for table, far in zip(space.tables(0.3), space.far, strict=True):
-        assert table.size <= 2 * 60 or table.shape[0] == 2
-        assert table.shape[0] == len(far)
+    merged = 0
+    names = [name for name in own.names if name in masked.names]
+    for j, name in enumerate(names):
+        table, before = space.tables(0.3)[j], whole.tables(0.3)[j]
         assert np.isfinite(table).all()
+        assert space.people[:, j].max() < len(table) == len(space.far[j])
+        if len(table) == len(before):
+            assert np.array_equal(table, before)
+            continue
+        merged += 1
+        assert table.size <= 600 or len(table) == 3
+        if name in ("age", "born"):  # bins side by side are one, and far ones still far
+            assert (np.diff(space.far[j][0, : len(table) - 2]) >= 0).all()
+            order = np.argsort(whole.people[:, j], kind="stable")
+            assert (np.diff(space.people[order, j]) >= 0).all()
+    assert merged >= 2
+
+
+def test_who_is_left_out_where_it_is_too_much_is_drawn_at_random(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not the last of a file, which another file orders otherwise."""
+    monkeypatch.setattr(nearness, "WORK", 1_000)
+    monkeypatch.setattr(nearness, "_FEWEST", 60)
+    own, others = people(600, 1), people(600, 2)
+    given = context(own, own, others)
+    parts = near_of(Field.of(given, 0), given).parts
+    for part in (parts.inside, parts.outside):
+        kept = np.flatnonzero(part >= 0)
+        assert kept.size == 60
+        assert np.bincount(part[kept]).tolist() == [20, 20, 20]
+        assert 15 < (kept < 300).sum() < 45

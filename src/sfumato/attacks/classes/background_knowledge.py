@@ -13,7 +13,7 @@ from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
-from .covering import COARSE, Fitting, require_secret, truth, whom
+from .covering import COARSE, Fitting, likeliest, require_secret, truth, whom
 
 
 class BackgroundKnowledge(ControlledAttack):
@@ -24,11 +24,11 @@ class BackgroundKnowledge(ControlledAttack):
     the person, the same for controls. He succeeds where one value is left, and it is the person's.
     Numbers are learnt to one of 20 quantiles; missing and hidden values rule nothing out.
 
-    The naive guess knows the same facts and takes the value, of all others, that the release shows
-    most. Controls are people outside whom some class fits, too; where fewer than 2,000 are left,
-    all people are tried on both sides. Facts that somebody chooses well tell more than random ones.
-    `guessed` in `detail` is how often the most frequent value that is left is right, which decides
-    nothing here: see inference.
+    The naive guess is the value that the release shows most: it looks at no class, and the facts
+    are drawn from classes. Controls are people outside whom some class fits, too; where fewer than
+    2,000 are left, all people are tried on both sides. Facts that somebody chooses well tell more
+    than random ones. `guessed` in `detail` is how often the most frequent value that is left is
+    right, which decides nothing here: see inference.
     """
 
     name: ClassVar[str] = "background-knowledge"
@@ -58,10 +58,8 @@ class Outcome(NamedTuple):
 
     certain: np.ndarray
     """float64: whether one value is left, and is theirs"""
-    likeliest: np.ndarray
+    guessed: np.ndarray
     """float64: the credit of the most frequent value that is left"""
-    naive: np.ndarray
-    """float64: the same of the value that is most frequent in all"""
 
 
 def _tried(
@@ -70,22 +68,22 @@ def _tried(
     bins = field.coded(COARSE).bins[secret]
     held = fitting.held(bins)
     own = truth(field, secret)
-    overall = np.asarray(held.sum(axis=0)).ravel()
     covered = np.zeros(own.size, dtype=bool)
-    credit = np.zeros((3, own.size))
+    credit = np.zeros((2, own.size))
     for rows, counts, hit in all_said(
         fitting.cover, held.indptr, held.indices, held.data, bins.count
     ):
         covered[rows] = hit
-        credit[:, rows] = ruled_out(counts, own[rows], overall, facts, rng)
+        credit[:, rows] = ruled_out(counts, own[rows], facts, rng)
     asked = whom(field, covered)
     name = field.names[secret]
 
     def example(i: int) -> Mapping[str, Any]:
         return {"learnt": {name: field.person(int(asked.inside[i]))[name]}, "facts": facts}
 
-    parts = [fitting.split(one) for one in credit]
-    certain, likely, naive = [(a[asked.inside], b[asked.outside]) for a, b in parts]
+    naively = (own == likeliest(bins)).astype(np.float64)
+    parts = [fitting.split(one) for one in (*credit, naively)]
+    certain, guessed, naive = [(a[asked.inside], b[asked.outside]) for a, b in parts]
     return Trial(
         name,
         *certain,
@@ -94,16 +92,14 @@ def _tried(
         who_outside=asked.outside,
         detail={
             "tried_on": "everybody" if asked.all else "people whom a class fits",
-            "guessed": float(likely[0].mean()),
-            "guessed_of_others": float(likely[1].mean()),
+            "guessed": float(guessed[0].mean()),
+            "guessed_of_others": float(guessed[1].mean()),
         },
         example=example,
     )
 
 
-def ruled_out(
-    counts: np.ndarray, own: np.ndarray, overall: np.ndarray, facts: int, rng: np.random.Generator
-) -> Outcome:
+def ruled_out(counts: np.ndarray, own: np.ndarray, facts: int, rng: np.random.Generator) -> Outcome:
     """The credit of each person by what is left of the values (counts: people by values) when
     `facts` of those that are not theirs are ruled out at random."""
     n, width = counts.shape
@@ -121,9 +117,7 @@ def ruled_out(
     left = np.where(gone, 0.0, counts)
     one = (left > 0).sum(axis=1) == 1
     certain = one & (left[rows, np.maximum(own, 0)] > 0) & known
-    guess = credited(left, own)
-    naive = credited(np.where(gone, 0.0, overall[None, :]), own)
-    return Outcome(certain.astype(np.float64), guess, naive)
+    return Outcome(certain.astype(np.float64), credited(left, own))
 
 
 def credited(weights: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -12,11 +12,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
 from ...data.codec import floats
 from ...data.generalized.bins import Bins
-from ...data.generalized.label_places import has_labels
+from ...data.generalized.bins.bins import as_text
+from ...data.generalized.label_places import Labels, distinct_labels, has_labels
+from ...data.linkage.linked import in_one_numbering
 from ...data.pair import suppressed
 from ...errors import MeasureError
 from ...kernels.coverage.containment import Cover
@@ -26,7 +29,7 @@ from ..controlled import FEWEST
 from ..field import Field
 
 FINE = 255
-"""Quantiles at which numbers are cut that are published as ranges."""
+"""Quantiles at which numbers are cut that are published as labels which cannot all be read."""
 COARSE = 20
 """Quantiles at which numbers are cut to be alike, and where they are to be guessed."""
 
@@ -51,36 +54,57 @@ def column_in_bins(field: Field, j: int, quantiles: int) -> Column:
     covered.eliminate_zeros()
     covered.sort_indices()
     rows = np.repeat(np.arange(covered.shape[0]), np.diff(covered.indptr))
-    codes = covered.indices.astype(np.int64)
-    leads = np.ones(rows.size, dtype=bool)
-    leads[1:] = (rows[1:] != rows[:-1]) | (codes[1:] != codes[:-1] + 1)
-    ends = np.append(leads[1:], True)
-    runs = np.searchsorted(rows[leads], np.arange(covered.shape[0] + 1))
-    return Column(people, coded.cells[:, j].astype(np.int64), runs, codes[leads], codes[ends])
+    runs = _runs(rows, covered.indices.astype(np.int64), covered.shape[0])
+    return Column(people, coded.cells[:, j].astype(np.int64), *runs)
 
 
 def column_as_it_is(field: Field, j: int) -> Column:
-    """A column by its values, however many numbers there are; by fine bins where the release shows
-    ranges of them."""
+    """A column by its values, however many there are, and by what its labels cover."""
     name = field.names[j]
     column, masked = field.people.schema[name], field.pair.masked.schema[name]
     series = field.pair.masked[name]
-    if not field.is_number(j) or has_labels(column, masked, series):
-        return column_in_bins(field, j, FINE)
-    people, cells = floats(field.people[name], column), floats(series, masked)
-    values = np.unique(people[~np.isnan(people)])
-    count = values.size
+    hidden = suppressed(field.pair, name)
+    if has_labels(column, masked, series):
+        try:
+            return _of_labels(Labels.of(field.people, name), series, hidden)
+        except MeasureError:  # of labels that cannot be read; bins leave these out
+            return column_in_bins(field, j, FINE)
+    listed = [(field.people[name], column), (series, masked)]
+    if field.is_number(j):
+        alike = [pl.Series(floats(*one)).fill_nan(None) for one in listed]
+    else:
+        alike = [as_text(values, of.kind) for values, of in listed]
+    people, cells = in_one_numbering(alike)
+    top = 1 + max(int(codes.max(initial=0)) for codes in (people, cells))
+    # Every value covers itself, and the last place, of what is hidden, all.
+    ends = np.arange(top)
+    low, high = np.append(ends, 0), np.append(ends, top - 1)
+    places = np.where(hidden, top, cells).astype(np.int64)
+    return Column(people.astype(np.int64), places, np.arange(top + 2), low, high)
 
-    def placed(x: np.ndarray) -> np.ndarray:
-        at = np.minimum(np.searchsorted(values, x), max(count - 1, 0))
-        same = values[at] == x if count else np.zeros(x.size, dtype=bool)
-        return np.where(np.isnan(x), count + 1, np.where(same, at, count))
 
-    places = placed(cells)
-    places[suppressed(field.pair, name)] = count + 2
-    ends = np.arange(count + 2)
-    low, high = np.append(ends, 0), np.append(ends, count + 1)
-    return Column(placed(people), places, np.arange(count + 4), low, high)
+def _of_labels(reader: Labels, series: pl.Series, hidden: np.ndarray) -> Column:
+    labels, place = distinct_labels(series)
+    covered = reader.coverage(reader.domain, labels)
+    rank = np.concatenate(([0], covered.ranks))[reader.codes]
+    if covered.starts is None or covered.members is None:
+        runs, low, high = np.arange(len(labels) + 1), covered.low, covered.high
+    else:
+        rows = np.repeat(np.arange(len(labels)), np.diff(covered.starts))
+        runs, low, high = _runs(rows, covered.members, len(labels))
+    # Two more labels: what is hidden may be anything, and what is missing is missing.
+    runs = np.append(runs, low.size + np.array([1, 2]))
+    low, high = np.append(low, [0, 0]), np.append(high, [len(reader.domain), 0])
+    places = np.where(hidden, len(labels), np.where(place < 0, len(labels) + 1, place))
+    return Column(rank, places.astype(np.int64), runs, low, high)
+
+
+def _runs(rows: np.ndarray, codes: np.ndarray, many: int) -> tuple[np.ndarray, ...]:
+    """Where the runs of each of so many rows begin, and their ends, of sorted rows and codes."""
+    leads = np.ones(rows.size, dtype=bool)
+    leads[1:] = (rows[1:] != rows[:-1]) | (codes[1:] != codes[:-1] + 1)
+    ends = np.append(leads[1:], True)[: rows.size]
+    return np.searchsorted(rows[leads], np.arange(many + 1)), codes[leads], codes[ends]
 
 
 def coarser(field: Field, columns: Sequence[int]) -> bool:
@@ -136,13 +160,14 @@ class Fitting:
             np.column_stack([one.cells[self.first] for one in self.columns]) + first[:-1],
         )
 
-    def held(self, bins: Bins) -> Any:
+    def held(self, bins: Bins, *, hidden: bool = False) -> Any:
         """CSR (classes, bins): how often the records of each class show each value of a column. A
-        cell that may stand for several is shared out; one that is missing or hidden says nothing.
+        cell that may stand for several is shared out; one that is missing or hidden says nothing,
+        but that a `hidden` one may be anything, where that is asked for.
         """
         cells = bins.after.astype(np.int64)
         shown = cells != bins.count - 1
-        if bins.hidden is not None:
+        if bins.hidden is not None and not hidden:
             shown &= ~bins.hidden
         places = bins.count + bins.labels
         at = (self.member[shown], cells[shown])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +18,6 @@ from ..controlled import ControlledAttack, Trial
 from ..field import Field
 from .covering import COARSE, Fitting, coarser, likeliest, named, says, truth
 
-MOST_ALIKE = 0.95
-"""Share of one value from which on a target is listed apart: almost any guess is right."""
-
 
 class DiSCO(ControlledAttack):
     """Learn a value by keys that occur in the release with this value only.
@@ -34,8 +30,7 @@ class DiSCO(ControlledAttack):
     20 quantiles; where keys are numbers they are compared as they are and, in a second trial, cut
     alike.
 
-    Targets of which one value holds for more than 95 % of the people are listed apart in `detail`
-    and decide nothing. `dio` is the share of people whose keys, among the people in the data
+    `dio` in `detail` is the share of people whose keys, among the people in the data
     themselves, occur with one value only: what there is to disclose.
     """
 
@@ -64,31 +59,14 @@ class DiSCO(ControlledAttack):
                 remedy="name `keys` and `targets`, or give a column the role confidential",
             )
         found: list[Trial] = []
-        apart: dict[str, Any] = {}
-        kept: dict[tuple[int, ...], list[tuple[str, Fitting]]] = {}
+        by: list[int] | None = None
+        fittings: list[tuple[str, Fitting]] = []
         for done, (target, others) in enumerate(asked):
             report("looking up keys", done, len(asked))
-            by = tuple(others)
-            if by not in kept:
-                kept = {by: _fittings(field, others)}
-            tried = [_tried(field, what, fitting, target) for what, fitting in kept[by]]
-            own = truth(field, target)
-            if np.bincount(own[own >= 0], minlength=1).max() > MOST_ALIKE * own.size:
-                apart |= {one.what: _shares(one) for one in tried}
-            else:
-                found += tried
-        if not found:
-            raise MeasureError(
-                "disco has no target to learn: one value holds for more than 95 % of the people",
-                remedy="name other `targets`",
-            )
-        if apart:
-            found[0] = replace(found[0], detail={**found[0].detail, "apart": apart})
+            if others != by:
+                by, fittings = others, _fittings(field, others)
+            found += [_tried(field, how, fitting, target) for how, fitting in fittings]
         return found
-
-
-def _shares(trial: Trial) -> dict[str, float]:
-    return {"success": float(trial.inside.mean()), "control": float(trial.outside.mean())}
 
 
 def _fittings(field: Field, keys: Sequence[int]) -> list[tuple[str, Fitting]]:

@@ -17,7 +17,8 @@ from ...data.generalized.bins import Bins, binned
 from ...data.generalized.label_places import Labels, distinct_labels, has_labels
 from ...data.pair import Pair, suppressed
 from ...data.schema import SUPPRESSED
-from ..field import MOST_CATEGORIES, Field
+from ...data.table import kept_with
+from ..field import Field
 
 EVERY = 10**9
 """More categories than any column has: all of them are told apart."""
@@ -44,16 +45,11 @@ class Columns:
         """Of some of a field's columns."""
         measured = [j for j in columns if field.is_number(j)]
         others = [j for j in columns if not field.is_number(j)]
-        ends = [_ends(field.pair, field.names[j]) for j in measured]
+        # Labels are read by everybody's values: those in the data have no say of their own.
+        people, pair = field.people, Pair(field.people, field.pair.masked, None)
+        ends = [_ends(pair, field.names[j]) for j in measured]
         empty = np.empty((field.released, 0))
-        coded, bins = field.coded(), []
-        for j in others:
-            found = coded.bins[j]
-            if found.count > MOST_CATEGORIES:  # the rarest share a bin there
-                pair = Pair(field.people, field.pair.masked, None)
-                found = binned(pair, field.names[j], 20, EVERY)[0]
-            bins.append(found)
-        people = field.people
+        bins = [_bins(pair, field.names[j]) for j in others]
         return cls(
             tuple(field.names[j] for j in (*measured, *others)),
             np.column_stack(
@@ -69,7 +65,7 @@ class Columns:
     @property
     def measured(self) -> int:
         """How many of the columns hold numbers."""
-        return self.numbers.shape[1]
+        return int(self.numbers.shape[1])
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -96,6 +92,14 @@ class Columns:
         hidden = self.bins[c].hidden
         return np.zeros(len(self.low), dtype=bool) if hidden is None else np.asarray(hidden)
 
+    def tells(self, rows: np.ndarray) -> np.ndarray:
+        """bool (rows, columns): where a released record has a cell that is not suppressed."""
+        gone = [
+            np.isinf(self.low[rows]),
+            *(self.hidden(c)[rows, None] for c in range(len(self.bins))),
+        ]
+        return np.asarray(~np.concatenate(gone, axis=1))
+
     @cached_property
     def exact(self) -> list[np.ndarray]:
         """The exact released numbers of each measured column, in order."""
@@ -108,6 +112,14 @@ class Columns:
         """float64 (released records, numbers): where each cell lies; NaN where that is unknown."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.low / 2 + self.high / 2)
+
+
+def _bins(pair: Pair, name: str) -> Bins:
+    """A column of categories in bins, made once for all attacks that look at these people."""
+    found: Bins = kept_with(
+        pair.original, ("guessing", name), pair.masked, lambda: binned(pair, name, 20, EVERY)[0]
+    )
+    return found
 
 
 def _stacked(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
@@ -156,8 +168,9 @@ def _read(reader: Labels, label: str) -> tuple[float, float]:
 def drawn(spread: Any, places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A bin drawn from what each of these cells stands for."""
     found = np.empty(places.size, np.int64)
-    for place in np.unique(places):
-        at = np.flatnonzero(places == place)
-        line = spread[int(place)]
+    order = np.argsort(places, kind="stable")
+    ends = np.flatnonzero(np.diff(places[order], append=-1)) + 1
+    for at in np.split(order, ends[:-1]) if places.size else ():
+        line = spread[int(places[at[0]])]
         found[at] = rng.choice(line.indices, at.size, p=line.data / line.data.sum())
     return found

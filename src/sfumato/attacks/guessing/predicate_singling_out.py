@@ -14,7 +14,7 @@ from ..controlled import ControlledAttack, Trial
 from ..field import Field
 from .columns import Columns
 from .questions import Conditions, Questions
-from .singling_out import MOST, chosen_columns, described, isolated
+from .singling_out import MOST, chosen_columns, counted, described, isolated
 
 LIGHT = 10
 """A predicate may weigh at most one in so many times the people in the data."""
@@ -71,8 +71,8 @@ class PredicateSinglingOut(ControlledAttack):
                 "every cell of the release is suppressed: it has no boxes",
                 remedy="attack a release that tells something",
             )
-        size = questions.ask(questions.released, made, LARGEST).count
-        found = questions.ask(questions.people(weighers), made, float(weighers.size)).count
+        size = questions.ask(questions.released, made, LARGEST).expected
+        found = questions.ask(questions.people(weighers), made, float(weighers.size)).expected
         weight = found / weighers.size
         with np.errstate(divide="ignore"):
             hashed = np.minimum(1.0 / np.maximum(size, 1.0), 1.0 / (LIGHT * n * weight))
@@ -82,8 +82,8 @@ class PredicateSinglingOut(ControlledAttack):
         how = {"seeds": rng.integers(2**63, size=best.size).astype(np.uint64), "weights": hashed}
         keys = _keys(questions.columns)
         own, theirs = (
-            questions.ask(questions.people(rows, keys), made, MOST, **how)
-            for rows in (np.arange(n), controls)
+            questions.ask(questions.people(rows, keys), made, most, **how)
+            for rows, most in ((np.arange(n), MOST), (controls, counted(n, controls.size)))
         )
         places = np.where(theirs.first >= 0, controls[theirs.first] - n, -1)
         light = weight * hashed
@@ -113,12 +113,7 @@ def _boxes(questions: Questions, field: Field, tries: int, rng: np.random.Genera
     chosen[kind == 1] = known
     if len(of.names) > 1:
         chosen[kind == 2] = chosen_columns(int((kind == 2).sum()), len(of.names), rng)
-    # A suppressed cell tells nothing.
-    chosen[:, : of.measured] &= ~np.isinf(of.low[rows])
-    for c in range(len(of.bins)):
-        chosen[:, of.measured + c] &= ~of.hidden(c)[rows]
-    some = chosen.any(axis=1)
-    made = questions.boxes(rows[some], chosen[some])
+    made = questions.boxes(rows, chosen)
     return made.of(made.distinct())
 
 

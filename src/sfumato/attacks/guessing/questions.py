@@ -42,15 +42,19 @@ class Conditions:
     def __len__(self) -> int:
         return int(self.predicate[-1]) + 1 if self.predicate.size else 0
 
-    def distinct(self) -> np.ndarray:
-        """The first of each set of equal predicates."""
+    def keys(self) -> np.ndarray:
+        """uint64: equal of equal predicates."""
         key = self.column.astype(np.uint64)
         for part in (self.low.view(np.uint64), self.high.view(np.uint64), self.place):
             key = (key ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
             key ^= key >> np.uint64(29)
         total = np.zeros(len(self), np.uint64)
         np.add.at(total, self.predicate, key)
-        return np.sort(np.unique(total, return_index=True)[1])
+        return total
+
+    def distinct(self) -> np.ndarray:
+        """The first of each set of equal predicates."""
+        return np.sort(np.unique(self.keys(), return_index=True)[1])
 
     @staticmethod
     def joined(parts: list[Conditions]) -> Conditions:
@@ -123,19 +127,19 @@ class Questions:
         )  # fmt: skip
 
     def of_records(
-        self, rows: np.ndarray, chosen: np.ndarray, rng: np.random.Generator, *, narrow: bool
+        self, rows: np.ndarray, chosen: np.ndarray, rng: np.random.Generator
     ) -> Conditions:
-        """A predicate of each released record, on its chosen columns: bool (rows, columns).
+        """A predicate of each released record, on its chosen columns: bool (rows, columns); none of
+        a record whose chosen cells are all suppressed.
 
         A category fits if it is the record's; a number, if it lies beyond the record's, on the side
-        away from the median. A cell that stands for several values is the set of them; with
-        `narrow` half of such cells are narrowed, to a category or at a number drawn from them.
+        away from the median. A cell that stands for several values is the set of them; half of such
+        cells are narrowed, to a category or at a number drawn from them.
         """
         of = self.columns
-        i, j = np.nonzero(chosen)
-        row = rows[i]
+        i, j, row = self._told(rows, chosen)
         low, high, place = np.zeros(i.size), np.zeros(i.size), np.full(i.size, -1, np.int64)
-        halved = rng.random(i.size) < 0.5 if narrow else np.zeros(i.size, bool)
+        halved = rng.random(i.size) < 0.5
         for c in range(of.measured):
             at = np.flatnonzero(j == c)
             low[at], high[at] = self._range(c, row[at], halved[at], rng)
@@ -147,14 +151,14 @@ class Questions:
         return Conditions(i, j, low, high, place)
 
     def boxes(self, rows: np.ndarray, chosen: np.ndarray) -> Conditions:
-        """What each released record's cells stand for, on its chosen columns; an exact number for
-        what lies nearer to it than to the next ones that are released."""
+        """What each released record's cells stand for, on its chosen columns, but for suppressed
+        ones; an exact number for what lies nearer to it than to the next that are released."""
         of = self.columns
-        i, j = np.nonzero(chosen)
+        i, j, row = self._told(rows, chosen)
         low, high, place = np.zeros(i.size), np.zeros(i.size), np.full(i.size, -1, np.int64)
         for c in range(of.measured):
             at = np.flatnonzero(j == c)
-            low[at], high[at] = of.low[rows[i[at]], c], of.high[rows[i[at]], c]
+            low[at], high[at] = of.low[row[at], c], of.high[row[at], c]
             exact = at[low[at] == high[at]]
             values = np.unique(of.exact[c])
             between = values[:-1] / 2 + values[1:] / 2
@@ -163,22 +167,31 @@ class Questions:
             high[exact] = np.concatenate((between, [np.inf]))[where]
         for c in range(len(of.bins)):
             at = np.flatnonzero(j == of.measured + c)
-            place[at] = of.cells[rows[i[at]], c]
+            place[at] = of.cells[row[at], c]
         return Conditions(i, j, low, high, place)
+
+    def _told(
+        self, rows: np.ndarray, chosen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Predicate, column and record of each chosen cell that tells something."""
+        told = chosen & self.columns.tells(rows)
+        some = told.any(axis=1)
+        i, j = np.nonzero(told[some])
+        return i, j, rows[some][i]
+
+    @cached_property
+    def _medians(self) -> list[float]:
+        columns = (column[np.isfinite(column)] for column in self.columns.middle.T)
+        return [float(np.median(column)) if column.size else 0.0 for column in columns]
 
     def _range(
         self, c: int, row: np.ndarray, halved: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         of = self.columns
         low, high = of.low[row, c].copy(), of.high[row, c].copy()
-        median = np.nanmedian(of.middle[:, c]) if np.isfinite(of.middle[:, c]).any() else 0.0
-        wide = np.isinf(low)
-        if of.exact[c].size and wide.any():  # of a suppressed cell: any number there is
-            low[wide] = high[wide] = rng.choice(of.exact[c], int(wide.sum()))
         exact = low == high
-        with np.errstate(invalid="ignore"):
-            at = np.where(exact, low, low + rng.random(row.size) * (high - low))
-        upper = at >= median
+        at = np.where(exact, low, low + rng.random(row.size) * (high - low))
+        upper = at >= self._medians[c]
         cut = exact | halved
         label = ~exact & ~np.isnan(low)
         ends = (np.where(label, low, -np.inf), np.where(label, high, np.inf))

@@ -76,45 +76,45 @@ class SinglingOut(ControlledAttack):
     def _one(self, questions: Questions, judge: Judge, rng: np.random.Generator) -> Trial:
         """Values that occur once, and extremes, of single columns."""
         made = single_columns(questions.columns)
-        made = made.of(np.sort(rng.permutation(len(made))[: 2 * self.attempts]))
-        count = questions.ask(questions.released, made, ABOUT_ONE[1]).count
-        kept = np.flatnonzero((count >= ABOUT_ONE[0]) & (count <= ABOUT_ONE[1]))[: self.attempts]
-        return judge.trial("one column", made.of(kept), judge.tries)
+        # In a random order: a column with many values that occur once is not tried alone.
+        made = made.of(rng.permutation(len(made))[: 2 * self.attempts])
+        expected = questions.ask(questions.released, made, ABOUT_ONE[1]).expected
+        kept = np.flatnonzero((expected >= ABOUT_ONE[0]) & (expected <= ABOUT_ONE[1]))
+        return judge.trial("one column", made.of(kept[: self.attempts]), judge.records)
 
     def _several(self, questions: Questions, judge: Judge, rng: np.random.Generator) -> list[Trial]:
         """A record's values on several columns."""
         found: list[Conditions] = []
-        groups: list[tuple[np.ndarray, Conditions]] = []
+        groups: list[Conditions] = []
+        sizes: list[np.ndarray] = []
+        asked = np.empty(0, np.uint64)
         kept = tries = 0
         order = rng.permutation(judge.records)
         for turn in range(ROUNDS):
-            rows = np.resize(np.roll(order, -turn * self.attempts), self.attempts)
-            rows = rows[: judge.records] if judge.records < self.attempts else rows
+            rows = np.roll(order, -turn * self.attempts)[: self.attempts]
             chosen = chosen_columns(rows.size, len(questions.columns.names), rng)
-            made = questions.of_records(rows, chosen, rng, narrow=True)
+            made = questions.of_records(rows, chosen, rng)
             tries += rows.size
-            made = Conditions.joined([*found, made])
             made = made.of(made.distinct())
-            fresh = np.arange(kept, len(made))
-            made = made.of(fresh)
-            count = questions.ask(questions.released, made, MOST).count
-            good = (count >= ABOUT_ONE[0]) & (count <= ABOUT_ONE[1])
-            few = np.flatnonzero((count > ABOUT_ONE[1]) & (count <= MOST))
-            groups.append((count[few], made.of(few)))
-            found = [*found, made.of(np.flatnonzero(good)[: self.attempts - kept])]
-            kept = sum(len(one) for one in found)
+            keys = made.keys()
+            made = made.of(np.flatnonzero(~np.isin(keys, asked)))
+            asked = np.union1d(asked, keys)
+            expected = questions.ask(questions.released, made, MOST).expected
+            good = (expected >= ABOUT_ONE[0]) & (expected <= ABOUT_ONE[1])
+            few = np.flatnonzero((expected > ABOUT_ONE[1]) & (expected <= MOST))
+            groups.append(made.of(few))
+            sizes.append(expected[few])
+            found.append(made.of(np.flatnonzero(good)[: self.attempts - kept]))
+            kept += len(found[-1])
             report("describing people", kept, self.attempts)
             if kept >= self.attempts:
                 break
         trials = [judge.trial("several columns", Conditions.joined(found), tries)]
-        if kept < FEWEST and sum(len(one) for _, one in groups) >= FEWEST:
-            count, made = np.concatenate([n for n, _ in groups]), [one for _, one in groups]
-            least = np.sort(np.argsort(count, kind="stable")[: self.attempts])
-            trials.append(
-                judge.trial(
-                    "several columns, of a few records", *(Conditions.joined(made).of(least), 0)
-                )
-            )
+        size = np.concatenate(sizes)
+        if kept < FEWEST <= size.size:
+            least = np.sort(np.argsort(size, kind="stable")[: self.attempts])
+            made = Conditions.joined(groups).of(least)
+            trials.append(judge.trial("several columns, of a few records", made, 0))
         return trials
 
 
@@ -124,19 +124,25 @@ class Judge:
     def __init__(self, field: Field, questions: Questions) -> None:
         self.field, self.questions = field, questions
         self.records = field.released
-        self.tries = field.released
         n = questions.columns.inside
         self.inside, self.outside = questions.people(slice(0, n)), questions.people(slice(n, None))
 
     def trial(self, what: str, made: Conditions, tries: int) -> Trial:
         """What came of predicates of which so many were tried to make."""
+        people = self.field.inside.size, self.field.outside.size
+        attempts = max(len(made), min(tries, FEWEST))
         own = self.questions.ask(self.inside, made, MOST)
-        theirs = self.questions.ask(self.outside, made, MOST)
+        theirs = self.questions.ask(self.outside, made, counted(*people))
         return isolated(
-            what, own, theirs, (self.field.inside.size, self.field.outside.size),
-            attempts=max(len(made), min(tries, FEWEST)),
+            what, own, theirs, people,
+            attempts=attempts, detail={"made": len(made) / max(attempts, 1)},
             example=lambda i: {"description": described(self.questions.columns, made, i)},
         )  # fmt: skip
+
+
+def counted(people: int, others: int) -> float:
+    """Up to where others who fit are counted; the more of them there are, the more fit."""
+    return MOST * max(others / people, 1.0)
 
 
 def isolated(
@@ -153,18 +159,19 @@ def isolated(
     is a predicate of so much weight, of one in n unless given."""
     n, m = people
     # From fewer others one extrapolates: as many fewer attempts tell as much as all of them do.
-    told = max(min(FEWEST, attempts), round(attempts * min(m / n, 1.0)))
-    lacking = np.zeros(attempts - own.count.size)
+    size = max(min(FEWEST, attempts), round(attempts * min(m / n, 1.0)))
+    told = np.linspace(0, attempts - 1, size).round().astype(np.int64)
+    lacking = np.zeros(attempts - own.expected.size)
     nobody = np.full(lacking.size, -1, np.int64)
     w = 1.0 / n if weight is None else weight
     naive = np.full(attempts, n * w * (1.0 - w) ** (n - 1))
     return Trial(
         what,
-        np.concatenate(((own.count == 1.0).astype(np.float64), lacking)),
-        np.concatenate((isolation(theirs.count, n, m), lacking))[:told],
-        easy=(naive, naive[:told]),
+        np.concatenate(((own.expected == 1.0).astype(np.float64), lacking)),
+        np.concatenate((isolation(theirs.expected, n, m), lacking))[told],
+        easy=(naive, naive[told]),
         who=np.concatenate((own.first, nobody)),
-        who_outside=np.concatenate((theirs.first, nobody))[:told],
+        who_outside=np.concatenate((theirs.first, nobody))[told],
         **more,
     )
 
@@ -200,12 +207,8 @@ def single_columns(of: Columns) -> Conditions:
         # Beside labels, one exact cell less may be one expected person.
         rare = np.flatnonzero(exact <= 1 if bins.labels else exact == 1)
         add(of.measured + c, (np.zeros(rare.size), np.zeros(rare.size)), rare)
-    size = sum(part.size for part in column)
-    made = Conditions(
-        np.arange(size), *(np.concatenate([*parts, []]) for parts in (column, low, high)),
-        np.concatenate([*place, []]).astype(np.int64),
-    )  # fmt: skip
-    made = Conditions(made.predicate, made.column.astype(np.int64), made.low, made.high, made.place)
+    columns, least, most, where = map(np.concatenate, (column, low, high, place))
+    made = Conditions(np.arange(columns.size), columns, least, most, where)
     return made.of(made.distinct())
 
 

@@ -103,7 +103,7 @@ class Threshold(NamedTuple):
         is better than silence, nobody is claimed.
 
         >>> Threshold.of(np.array([3.0, 2.0, 0.0]), np.array([1.0, 0.0, 2.0]))
-        Threshold(sign=1.0, at=2.0)
+        Threshold(sign=1.0, at=3.0)
         """
         best, gain = cls(1.0, np.inf), 1e-12
         for sign in (1.0, -1.0):

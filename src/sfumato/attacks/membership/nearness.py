@@ -25,7 +25,7 @@ REACH, BEYOND = 5.0, 3.0
 NARROW = 0.03
 """A second width, as a share of the first: what is copied shows where little is smoothed."""
 NARROWEST = 0.002
-WORK = 8_000_000_000
+WORK = 6_000_000_000
 """People times records that are compared at most; fewer people are attacked where it is more."""
 _FEWEST = 3_000
 _MOST_PLACES = 20_000_000
@@ -36,12 +36,10 @@ def quantiles_for(columns: int) -> int:
     return FINE if columns <= 3 else COARSE
 
 
-def apart(coded: Coded, j: int, is_number: bool) -> np.ndarray:
+def apart(people: np.ndarray, count: int, is_number: bool) -> np.ndarray:
     """float64 (bins, bins): how far two bins of a column are from one another."""
-    count = coded.bins[j].count
     far = 1.0 - np.eye(count)
     if is_number:
-        people = np.concatenate((coded.inside[:, j], coded.outside[:, j]))
         share = np.bincount(people, minlength=count)[: count - 2] / max(people.size, 1)
         middle = np.cumsum(share) - share / 2
         far[: count - 2, : count - 2] = np.abs(middle[:, None] - middle[None, :])
@@ -66,16 +64,16 @@ class Space:
         people = np.concatenate((coded.inside, coded.outside))
         far, spreads = [], []
         for j, bins in enumerate(coded.bins):
-            own = apart(coded, j, field.is_number(j))
             spread = None if bins.shares is None else sparse.csr_matrix(coded.spread(j))
-            if spread is not None and spread.shape[0] * bins.count > _MOST_PLACES:
-                kept = max(_MOST_PLACES // spread.shape[0], 2)
-                merged = _frequent(people[:, j], bins.count, kept)
+            count, is_number = bins.count, field.is_number(j)
+            if spread is not None and spread.shape[0] * count > _MOST_PLACES:
+                kept = max(_MOST_PLACES // spread.shape[0], 3)
+                merged = _merged(people[:, j], count, kept, is_number)
                 people[:, j] = merged[people[:, j]]
-                into = (np.ones(bins.count), (np.arange(bins.count), merged))
+                into = (np.ones(count), (np.arange(count), merged))
                 spread = spread @ sparse.csr_matrix(into)
-                own = 1.0 - np.eye(spread.shape[1])
-            far.append(own)
+                count = spread.shape[1]
+            far.append(apart(people[:, j], count, is_number))
             spreads.append(spread)
         return cls(people, coded.cells, tuple(far), tuple(spreads))
 
@@ -91,8 +89,13 @@ class Space:
         return found
 
 
-def _frequent(codes: np.ndarray, count: int, kept: int) -> np.ndarray:
-    """A number for each bin: the most frequent ones their own, the others one together."""
+def _merged(codes: np.ndarray, count: int, kept: int, is_number: bool) -> np.ndarray:
+    """A number below `kept` for each bin: of numbers, bins side by side share one; of categories,
+    all but the most frequent."""
+    kept = min(kept, count)
+    if is_number:
+        own = np.arange(count - 2) * (kept - 2) // max(count - 2, 1)
+        return np.concatenate((own, [kept - 2, kept - 1])).astype(np.int32)
     order = np.argsort(-np.bincount(codes, minlength=count), kind="stable")
     found = np.empty(count, dtype=np.int32)
     found[order] = np.minimum(np.arange(count), kept - 1)
@@ -118,8 +121,7 @@ class Near:
     distance: tuple[np.ndarray, np.ndarray]
     density: dict[str, tuple[np.ndarray, np.ndarray]]
     """By the name of a width."""
-    width: np.ndarray
-    """(folds, 1)"""
+    width: float
     sampled: str
     """Whom it was limited to; empty where nobody was left out."""
 
@@ -141,35 +143,50 @@ def near_of(field: Field, context: Context) -> Near:
 def _near(field: Field, context: Context) -> Near:
     space = Space.of(field.coded(quantiles_for(len(field.names))), field)
     whole = parts_of(field, context)
-    parts, sampled = _some(whole, field.released)
+    rng = context.rng if context.stream is None else context.stream("nearness")
+    parts, sampled = _some(whole, field.released, rng)
     part = np.concatenate((parts.inside, parts.outside))
-    shape = PARTS, part.size
-    distance, *densities = ((np.full(shape, np.nan), np.full(shape, np.nan)) for _ in range(3))
-    widths = np.empty((PARTS, 1))
-    known = space.people[whole.inside.size :]
-    for f in range(PARTS):
-        others = known[whole.outside == (f + 1) % PARTS]
-        widths[f] = width_of(others, space.far)
-        who = np.flatnonzero((part == f) | (part == (f + 2) % PARTS))
-        for share, density in zip((1.0, NARROW), densities, strict=True):
-            width = max(share * float(widths[f, 0]), NARROWEST)
-            listed = ((space.cells, space.tables(width)), (others, list(space.far)))
-            for side, (records, tables) in enumerate(listed):
-                nearest, density[side][f, who] = nearest_by_table(
-                    space.people[who],
-                    sorted_records(records, tables),
-                    tables,
-                    width,
-                    reach=REACH * width,
-                    beyond=BEYOND * width,
-                )
+    others = space.people[whole.inside.size :]
+    known = [others[whole.outside == (f + 1) % PARTS] for f in range(PARTS)]
+    # One width for all folds, so that the release is looked through once.
+    width = float(np.mean([width_of(one, space.far) for one in known]))
+    distance, *densities = (np.full((2, PARTS, part.size), np.nan) for _ in range(3))
+    everybody = np.flatnonzero(part >= 0)
+    for share, density in zip((1.0, NARROW), densities, strict=True):
+        own = max(share * width, NARROWEST)
+        of_release = _looked(space, everybody, space.cells, space.tables(own), own)
+        for f in range(PARTS):
+            # Nobody is compared with themselves: those who are known are not judged.
+            who = np.flatnonzero((part == f) | (part == (f + 2) % PARTS))
+            of_known = _looked(space, who, known[f], list(space.far), own)
+            at = np.searchsorted(everybody, who)
+            for side, (near, dense) in enumerate(
+                ((of_release[0][at], of_release[1][at]), of_known)
+            ):
+                density[side, f, who] = dense
                 if share == 1.0:
-                    distance[side][f, who] = nearest
-    by_width = dict(zip(("wide", "narrow"), densities, strict=True))
-    return Near(parts, distance, by_width, widths, sampled)
+                    distance[side, f, who] = near
+    by_width = {
+        name: (one[0], one[1]) for name, one in zip(("wide", "narrow"), densities, strict=True)
+    }
+    return Near(parts, (distance[0], distance[1]), by_width, width, sampled)
 
 
-def _some(parts: Parts, records: int) -> tuple[Parts, str]:
+def _looked(
+    space: Space, who: np.ndarray, records: np.ndarray, tables: list[np.ndarray], width: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """How near the nearest record is to some people, and the logarithm of the density there."""
+    return nearest_by_table(
+        space.people[who],
+        sorted_records(records, tables),
+        tables,
+        width,
+        reach=REACH * width,
+        beyond=BEYOND * width,
+    )
+
+
+def _some(parts: Parts, records: int, rng: np.random.Generator) -> tuple[Parts, str]:
     """Fewer people, where they and so many records are too much to compare; of each part alike."""
     people = parts.inside.size + parts.outside.size
     most = max(WORK // max(records, 1) // 2, _FEWEST)
@@ -177,9 +194,8 @@ def _some(parts: Parts, records: int) -> tuple[Parts, str]:
         return parts, ""
     kept = []
     for part in (parts.inside, parts.outside):
-        some = part.copy()
+        some, order = part.copy(), rng.permutation(part.size)
         for f in range(PARTS):
-            # Parts are at random: the first of one are as good as any.
-            some[np.flatnonzero(part == f)[most // PARTS :]] = -1
+            some[order[part[order] == f][most // PARTS :]] = -1
         kept.append(some)
     return Parts(*kept), f"at most {most:,} people and {most:,} controls were attacked"

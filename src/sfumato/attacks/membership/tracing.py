@@ -92,8 +92,10 @@ def _of_values(field: Field, part: np.ndarray) -> np.ndarray:
             released = coded.cells[:, j]
             counts = np.bincount(released[coded.exact(j)], minlength=coded.bins[j].count)
         share = np.log((counts + 0.5) / (field.released + 1.0))
+        # A missing value is nobody's own.
+        told = np.concatenate((coded.inside[:, j], coded.outside[:, j])) < coded.bins[j].count - 1
         for f in range(PARTS):
             others = own[n:][part == (f + 1) % PARTS]
             known = np.bincount(others, minlength=counts.size)
-            found[f] += (share - np.log((known + 0.5) / (others.size + 1.0)))[own]
+            found[f] += told * (share - np.log((known + 0.5) / (others.size + 1.0)))[own]
     return found

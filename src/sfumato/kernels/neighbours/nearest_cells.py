@@ -35,7 +35,7 @@ class People(NamedTuple):
     codes: Codes
     """(n, categories)"""
     far: Floats
-    """(n, numbers + categories): how far a suppressed cell is"""
+    """(n, numbers + categories): how far a suppressed cell is from such a value"""
 
 
 class Released(NamedTuple):
@@ -234,9 +234,9 @@ def index(released: Released, order: np.ndarray) -> Index:
     """Released records; of equally near ones the first in `order`, a permutation, is nearest."""
     low, high = released.low + 0.0, released.high + 0.0
     low[np.isnan(low)] = high[np.isnan(low)] = np.nan  # one kind of missing, one zero
-    bits = np.ascontiguousarray(np.column_stack((low, high))).view(np.int64)
+    bits: Ints = np.ascontiguousarray(np.column_stack((low, high))).view(np.int64)
     codes = np.ascontiguousarray(released.codes, np.int32)
-    first, member = distinct_rows(bits.reshape(len(low), -1), codes)
+    first, member = distinct_rows(bits, codes)
     with np.errstate(invalid="ignore"):
         middle = low / 2 + high / 2
     # A category weighs as much as a number across its whole range.
@@ -273,15 +273,15 @@ def nearest_cells(
     m = released.rows.size
     if not 1 <= k <= m:
         raise ValueError(f"k is from 1 to the {m} released records, not {k}")
-    bits = np.ascontiguousarray(people.x + 0.0).view(np.int64)
+    bits: Ints = np.ascontiguousarray(people.x + 0.0).view(np.int64)
     first, member = distinct_rows(bits, np.ascontiguousarray(people.codes, np.int32))
     # Neighbours beside one another find the same leaves in memory.
     if people.x.shape[1] + people.codes.shape[1]:
-        both = np.column_stack((people.x, people.codes))
+        both: Floats = np.column_stack((people.x, people.codes))
         put = order_in_blocks(both, np.ones(people.codes.shape[1]), first, LEAF)
     else:
         put = first
-    asked = People(*(np.ascontiguousarray(part[put]) for part in people))
+    asked = People(people.x[put], people.codes[put], people.far[put])
     found, apart = np.full((put.size, k), m, np.int64), np.full((put.size, k), np.inf)
 
     def work(start: int, stop: int) -> None:

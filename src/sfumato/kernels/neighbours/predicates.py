@@ -63,7 +63,7 @@ class Predicates(NamedTuple):
 class Fits(NamedTuple):
     """Who fits each predicate."""
 
-    count: Floats
+    expected: Floats
     """expected records; counting ends above `most`"""
     first: Ints
     """the first record looked at that fits more likely than not, -1 where none does"""
@@ -113,7 +113,7 @@ def _within(below: float, above: float, low: float, high: float, free: float) ->
 @njit(cache=True, nogil=True)
 def _count(
     c: Cells, p: Predicates, driver: Ints, begin: Ints, end: Ints, seeds: Keys, weights: Floats,
-    most: float, start: int, stop: int, count: Floats, first: Ints,
+    most: float, start: int, stop: int, expected: Floats, first: Ints,
 ) -> None:  # fmt: skip
     n, numbers = c.low.shape
     for i in range(start, stop):
@@ -144,7 +144,7 @@ def _count(
                     first[i] = row
                 if total > most:
                     break
-        count[i] = total
+        expected[i] = total
 
 
 def fits(
@@ -158,7 +158,7 @@ def fits(
     >>> people = cells(*(np.array([[3.0], [5.0], [9.0]]),) * 2, np.empty((3, 0)), [], np.empty(0))
     >>> old = ranges(np.array([[4.0, np.inf], [9.0, 9.0]]))
     >>> found = fits(people, old, 10)
-    >>> found.count.tolist(), found.first.tolist()
+    >>> found.expected.tolist(), found.first.tolist()
     ([2.0, 1.0], [1, 2])
     """
     n, size = len(c.low), len(p)
@@ -168,27 +168,29 @@ def fits(
         at = np.flatnonzero(p.column == j)
         rows = c.order[j, : c.exact[j]]
         if j < numbers:
-            key, low, high = c.low[rows, j], p.low[at], p.high[at]
-            missing = np.isnan(low)
+            begin[at] = np.searchsorted(c.low[rows, j], p.low[at], "left")
+            end[at] = np.searchsorted(c.low[rows, j], p.high[at], "right")
+            begin[at[np.isnan(p.low[at])]] = rows.size  # missing is no exact cell
         else:
-            key, low = c.codes[rows, j - numbers], p.only[at]
-            high, missing = np.where(low < 0, np.iinfo(np.int32).max, low), np.zeros(at.size, bool)
-        begin[at] = np.where(missing, 0, np.searchsorted(key, low, "left"))
-        end[at] = np.where(missing, 0, np.searchsorted(key, high, "right"))
+            only, code = p.only[at], c.codes[rows, j - numbers]
+            begin[at] = np.searchsorted(code, only, "left")
+            end[at] = np.where(only < 0, rows.size, np.searchsorted(code, only, "right"))
+    end = np.maximum(end, begin)
     looked = end - begin + n - c.exact[p.column]
     of = np.repeat(np.arange(size), np.diff(p.starts))
     driver = np.lexsort((looked, of))[p.starts[:-1]]
-    count, first = np.zeros(size), np.full(size, -1, np.int64)
+    expected, first = np.zeros(size), np.full(size, -1, np.int64)
     drawn = np.empty(0) if weights is None else np.ascontiguousarray(weights, np.float64)
     seed = np.empty(0, np.uint64) if seeds is None else np.asarray(seeds, np.uint64)
 
     def work(start: int, stop: int) -> None:
         _count(
-            c, p, driver, begin[driver], end[driver], seed, drawn, most, start, stop, count, first
-        )
+            c, p, driver, begin[driver], end[driver], seed, drawn, most, start, stop,
+            expected, first,
+        )  # fmt: skip
 
     in_parts(work, size, threads)
-    return Fits(count, first)
+    return Fits(expected, first)
 
 
 def ranges(ends: np.ndarray) -> Predicates:

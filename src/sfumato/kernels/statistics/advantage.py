@@ -34,6 +34,10 @@ class Advantage(NamedTuple):
         """The one-sided upper confidence bound."""
         return self.value + normal_quantile(level) * self.error
 
+    def lower(self, level: float = CONFIDENCE) -> float:
+        """The one-sided lower confidence bound."""
+        return self.value - normal_quantile(level) * self.error
+
     @property
     def interval(self) -> tuple[float, float]:
         """The two-sided interval at 95 %."""

@@ -59,7 +59,8 @@ def _gamma(c: Floats, share: float) -> tuple[float, float]:
         more = max(1.0 - float(np.exp(log).sum()), 1e-12)
         return -float(seen[:-1] @ log + seen[-1] * np.log(more))
 
-    mean = max(float(np.minimum(c, _SEEN + 1).mean()) / share, 0.1 / c.size)
-    best = minimize(loss, np.log([1.0, mean]), method="Nelder-Mead").x
+    mean = np.log(max(float(np.minimum(c, _SEEN + 1).mean()) / share, 0.1 / c.size))
+    begun = [[0.0, mean], [-1.0, mean], [0.0, mean + 0.5]]
+    best = minimize(loss, begun[0], method="Nelder-Mead", options={"initial_simplex": begun}).x
     shape, found = np.exp(np.clip(best, -12.0, 12.0))
     return float(shape), float(shape / found)

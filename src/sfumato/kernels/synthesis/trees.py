@@ -33,6 +33,8 @@ _CHOSEN = 2.0 / np.pi
 """Of the degrees of freedom between categories, the share that the best cut in two takes."""
 _GOLDEN = 0.6180339887498949
 """Multiples of this, modulo 1, are spread evenly from wherever one begins to count."""
+_FEW = 16
+"""Records of a stratum in a group from which on their random order makes calls independent."""
 
 
 class Tree(NamedTuple):
@@ -63,7 +65,7 @@ def deviate(statistic: float, mean: float, variance: float) -> float:
     if it is a multiple of chi-square.
 
     >>> round(deviate(3.841459, 1.0, 2.0), 2), round(deviate(18.307038, 10.0, 20.0), 2)
-    (1.66, 1.64)
+    (1.67, 1.65)
     """
     spread = variance / (9.0 * mean * mean)
     ratio: float = (statistic / mean) ** (1.0 / 3.0)
@@ -352,7 +354,9 @@ def spread_evenly(groups: Ints, strata: Ints, rng: np.random.Generator) -> Float
     records of a group, of which those of a stratum come one after the other.
 
     So shares that are read off the numbers vary less by chance than of independent ones, in groups
-    as in strata. Within a stratum the order is random, so that two calls are independent.
+    as in strata. Within a stratum the order is random, and strata of few records in a group are
+    taken together, so that two calls are independent: in the order of the strata alone, records
+    would be given about the same places twice.
 
     >>> u = spread_evenly(np.zeros(8, np.int32), np.zeros(8, np.int32), np.random.default_rng(0))
     >>> int((u < 0.5).sum())
@@ -360,10 +364,23 @@ def spread_evenly(groups: Ints, strata: Ints, rng: np.random.Generator) -> Float
     """
     order = rng.permutation(groups.size)
     order = order[np.lexsort((strata[order], groups[order]))]
-    arranged = groups[order]
-    starts = np.flatnonzero(np.concatenate(([True], arranged[1:] != arranged[:-1])))[: groups.size]
-    sizes = np.diff(np.append(starts, groups.size))
-    rank = np.arange(groups.size) - np.repeat(starts, sizes)
+    sizes = _runs(groups[order], strata[order])
+    few = np.repeat(sizes, sizes) < _FEW
+    if few.any():
+        own = np.where(few, -1, strata[order])
+        mixed = np.where(few, rng.random(groups.size), 0.0)
+        order = order[np.lexsort((mixed, own, groups[order]))]
+    sizes = _runs(groups[order])
+    rank = np.arange(groups.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     found = np.empty(groups.size)
-    found[order] = (np.repeat(rng.random(starts.size), sizes) + rank * _GOLDEN) % 1.0
+    found[order] = (np.repeat(rng.random(sizes.size), sizes) + rank * _GOLDEN) % 1.0
     return found
+
+
+def _runs(*columns: Ints) -> NDArray[np.int64]:
+    """How long the runs of equal rows are."""
+    new = np.zeros(columns[0].size, dtype=bool)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.diff(np.append(np.flatnonzero(new), new.size))

@@ -83,7 +83,7 @@ class SequentialTrees(Synthesizer):
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)
         rows = self.rows_of(table)
-        twins = table.frame.select(chosen).is_duplicated().sum() / max(table.height, 1)
+        twins = int(table.frame.select(chosen).is_duplicated().sum()) / max(table.height, 1)
         drawing = _Drawing(self, table.height, rows, len(chosen), twins, rng)
         made: dict[str, tuple[pl.Series, Column]] = {}
         for j, name in enumerate(self._ordered(chosen)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,6 +26,7 @@ from ...data.pair import Pair
 from ...data.people.keys import found_again, person_keys
 from ...data.table import Table
 from ...errors import InputError, ParameterError
+from ...protocols import Given
 from ..ledger.book import mark_of
 from ..staging import private_path
 from .places import ABSENT
@@ -119,18 +121,50 @@ def _where_they_fit(name: str, original: Table, release: Table, names: Sequence[
     return Earlier(name, found.signature, f"{how}, each where the labels fit")
 
 
-def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str], bool] | None:
-    """The earlier record of each of today's people (-1: none), how many there are, the columns that
-    people are known by, and whether some had several records; None without a private folder."""
+def given_by(paths: Sequence[str]) -> Given:
+    """These releases, and who is in them, for whoever attacks another one beside them."""
+    return Given(tuple(paths), _rows_in)
+
+
+def _rows_in(path: str, people: Table) -> np.ndarray | None:
+    """The record of each of these people in a release, -1 for none; None where its private folder
+    does not tell, or nothing tells who the people are."""
+    known = _keys(path)
+    if known is None or not known.by or any(name not in people.schema for name in known.by):
+        return None
+    return found_again(known.before, person_keys(people, known.by, known.secret))
+
+
+class _Keys(NamedTuple):
+    """What a private folder knows of people."""
+
+    before: pl.Series
+    """the key of each record's person"""
+    secret: int
+    by: list[str]
+    several: bool
+
+
+def _keys(path: str) -> _Keys | None:
+    """None without a private folder."""
     folder = private_path(data_file(path).absolute().parent)
     if not (folder / "people.parquet").is_file():
         return None
     try:
         notes = from_json((folder / "seed.json").read_text(encoding="utf-8"))
         before = pl.read_parquet(folder / "people.parquet")["person"]
-        secret, by, several = int(notes["seed"]), list(notes["people"]), bool(notes["several"])
+        return _Keys(before, int(notes["seed"]), list(notes["people"]), bool(notes["several"]))
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         raise InputError(f"{folder} cannot be read", remedy="restore it, or move it away") from None
+
+
+def _who_is_who(path: str, original: Table) -> tuple[np.ndarray, int, list[str], bool] | None:
+    """The earlier record of each of today's people (-1: none), how many there are, the columns that
+    people are known by, and whether some had several records; None without a private folder."""
+    known = _keys(path)
+    if known is None:
+        return None
+    before, secret, by, several = known
     absent = [name for name in by if name not in original.schema]
     if absent:
         raise ParameterError(

@@ -14,7 +14,7 @@ from ...data.table import Table
 from ...errors import MeasureError, SfumatoError, UnknownName
 from ...measurement import SAMPLED, SIZES, Depends, fewest_decimals
 from ...progress import report
-from ...protocols import Again, Context, Finding, Measure, Measurement, Method, Partitioner
+from ...protocols import Again, Context, Finding, Given, Measure, Measurement, Method, Partitioner
 from ...registry import entries
 from ...rng import stream
 from ..ledger.publication import Standing
@@ -152,6 +152,8 @@ class Measuring:
     mechanism: Mechanism = ()
     again: Again | None = None
     """Runs the plan on other people."""
+    given: Given | None = None
+    """The releases that the plan knows to be public already."""
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     taken: list[tuple[Measure, Pair, Measurement]] = field(default_factory=list, repr=False)
 
@@ -204,6 +206,7 @@ class Measuring:
             self.reference,
             self.mechanism,
             again=self.again,
+            given=self.given,
             stream=lambda name: stream(self.seed, 0, f"measures/{name}"),
             kept=self.kept,
         )

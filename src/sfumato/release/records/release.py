@@ -27,7 +27,7 @@ from ...protocols import Again, Criterion, Measurement
 from ...rng import checked_seed
 from ...texts import json_text
 from ..digests import DIGESTS, digests
-from ..given.earlier import LINKS, links
+from ..given.earlier import LINKS, given_by, links
 from ..given.joining import joined_again
 from ..landing import Landing
 from ..ledger.publication import Standing
@@ -132,7 +132,8 @@ class Release:
         """What takes measures of this release."""
         if seed not in self.reruns:
             self.reruns[seed] = again(self.plan, seed, self.reference)
-        return Measuring(seed, self.groups, self.reference, self.plan.mechanism, self.reruns[seed])
+        rerun, given = self.reruns[seed], given_by(self.plan.input.given)
+        return Measuring(seed, self.groups, self.reference, self.plan.mechanism, rerun, given)
 
     def mapping(self) -> pl.DataFrame:
         """Which value of each quasi-identifier was published as what, how often; for the owner."""

@@ -25,6 +25,7 @@ from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
 from ...progress import Listener, listening, silent
 from ...protocols import Finding, Measure, Measurement
 from ...rng import draw_seed, stream
+from ..given.earlier import given_by
 from ..given.joining import joined
 from ..given.keeping import in_classes
 from ..plan.plan import Plan
@@ -200,8 +201,9 @@ def _judged(
     beside: list[Finding] = []
     if plan.input.given:
         draft, beside = joined(plan, draft)
+    rerun = again(plan, seed, reference)
     measuring = Measuring(
-        seed, draft.groups, reference, plan.mechanism, again(plan, seed, reference)
+        seed, draft.groups, reference, plan.mechanism, rerun, given_by(plan.input.given)
     )
     return draft, [*judge(plan.requirements, draft.pairs, measuring), *beside], measuring
 

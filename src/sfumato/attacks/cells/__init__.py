@@ -1,0 +1,3 @@
+"""Hidden cells: what was suppressed or generalized, guessed from all else that is published."""
+
+ORDER = ("reconstruction", "downcoding")

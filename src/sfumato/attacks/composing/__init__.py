@@ -1,0 +1,3 @@
+"""Several releases of the same people, and tables of them, put together."""
+
+ORDER = ("composition",)
