@@ -20,7 +20,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-first-minute bench-roles docs lock sbom clean
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -44,6 +44,7 @@ help:
 	@echo "make bench-scale  plans out of core and on Spark: equal, killed, and what they cost"
 	@echo "make bench-tables  tables with totals: CSPLIB, tau_testW beside tau-Argus, a million cells"
 	@echo "make bench-attacks  the red team beside anonymeter, on releases that must fail or pass; seconds"
+	@echo "make bench-crc  releases by NIST's rules beside a fresh sample and the published rows, and attacked; hours"
 	@echo "make bench-first-minute  seconds of the demo, a first protect and methods, cold and warm"
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
@@ -224,6 +225,12 @@ bench-attacks: .venv/.installed
 	$(BIN)/python benchmarks/red_team.py verdicts
 	$(BIN)/python benchmarks/red_team.py speed
 	$(BIN)/python benchmarks/red_team.py suite
+
+# What was made stands in build/, so that a run that was stopped goes on.
+bench-crc: .venv/.installed
+	@mkdir -p build
+	$(BIN)/python benchmarks/crc.py whole --json build/crc-whole.json
+	$(BIN)/python benchmarks/crc.py halves --json build/crc-halves.json
 
 # With ARGS=--all every method and search.
 bench-first-minute: .venv/.installed

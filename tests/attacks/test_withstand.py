@@ -243,7 +243,7 @@ path = "release"
     assert found["detail"]["attacked"] == "the release"
     assert found["detail"]["people"] == found["detail"]["controls"] == 2_500
     assert ended(attacked) == 0
-    assert "beyond the control" in capsys.readouterr().out
+    assert "more than 5.0 % beyond the control; the most: equal-record" in capsys.readouterr().out
     both = ["attack", str(tmp_path / "people.csv"), str(tmp_path / "release" / "data.csv")]
     assert ended([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["equal-record"] == found

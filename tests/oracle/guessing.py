@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scipy.integrate import quad
-from scipy.stats import gamma
-
 ANY = "any"
 """A suppressed cell. Other cells are None (missing), a pair (the ends of a range) or a set."""
 Far = Callable[[int, Any], float]
@@ -17,7 +14,9 @@ Far = Callable[[int, Any], float]
 
 def gower(person: Sequence[Any], record: Sequence[Any], far: Far) -> float:
     """The sum over the columns of how far each cell is."""
-    return sum(_apart(x, cell, far, j) for j, (x, cell) in enumerate(zip(person, record, strict=True)))
+    return sum(
+        _apart(x, cell, far, j) for j, (x, cell) in enumerate(zip(person, record, strict=True))
+    )
 
 
 def _apart(x: Any, cell: Any, far: Far, column: int) -> float:
@@ -70,15 +69,12 @@ def hashed(key: int, seed: int) -> float:
     return ((x ^ (x >> 31)) >> 11) / 2**53
 
 
-def isolated_after(count: int, share: float, shape: float, rate: float) -> float:
-    """The mean of u exp(-u), how often exactly one of the people fits where u are expected to,
-    when u has a gamma distribution and so many of a share of them were seen to fit."""
-    prior = gamma(shape, scale=1 / rate)
+def drawn_alone(count: int, people: int, drawn: int) -> float:
+    """How often exactly one of those who fit is among so many drawn from all people."""
+    ways = count * math.comb(people - count, drawn - 1) if people - count >= drawn - 1 else 0
+    return ways / math.comb(people, drawn)
 
-    def seen(u: float) -> float:
-        return float(prior.pdf(u) * math.exp(-share * u) * (share * u) ** count)
 
-    ends = [0.0, *prior.ppf([0.5, 1 - 1e-12]).tolist(), 60.0]
-    parts = list(zip(ends, ends[1:], strict=False))
-    above = sum(quad(lambda u: seen(u) * u * math.exp(-u), *part)[0] for part in parts)
-    return above / sum(quad(seen, *part)[0] for part in parts)
+def singled_out(predicates: Sequence[Callable[[Any], bool]], people: Sequence[Any]) -> list[bool]:
+    """Which predicates fit exactly one of the people."""
+    return [sum(fits(person) for person in people) == 1 for fits in predicates]

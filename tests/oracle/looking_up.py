@@ -42,9 +42,13 @@ def replicated_unique(i: int, people: Sequence[Person], records: Sequence[Record
 
 def said(person: Person, records: Sequence[Record], targets: Sequence[Any]) -> set[Any]:
     """The values that the fitting records show."""
+    return shown([targets[r] for r in fitting(person, records)])
+
+
+def shown(cells: Sequence[Any]) -> set[Any]:
+    """The values that these cells show, or may stand for."""
     found: set[Any] = set()
-    for r in fitting(person, records):
-        cell = targets[r]
+    for cell in cells:
         if cell is not None and cell != "*":
             found |= set(cell) if isinstance(cell, frozenset) else {cell}
     return found
@@ -56,6 +60,13 @@ def learnt(
     """Whether the person's value alone is left when so many of the others are ruled out."""
     values = said(person, records, targets)
     return own is not None and own in values and len(values) - 1 <= facts
+
+
+def believed(own: Any, values: set[Any], facts: int) -> bool | None:
+    """Whether the one value that is left is the person's; None where not one is left."""
+    others = len(values - {own})
+    left = (own is not None and own in values) + max(others - facts, 0)
+    return None if left != 1 else own in values
 
 
 def disclosive(i: int, people: Sequence[Person], targets: Sequence[Any]) -> bool:

@@ -29,9 +29,8 @@ def judged(left: np.ndarray, classes: np.ndarray, scores: np.ndarray, chosen: fl
     sparse = (1 / (share * (1 - share)) - 6) * (np.sum(1 / counts) - present.size**2 / n)
     variance = max(2.0 * freedom + sparse, 0.5 * freedom)
     found = [deviate(pearson, freedom + chosen, variance + 2.0 * chosen)]
-    own = scores[classes]
-    if own.std() > 1e-6:
-        linear = n * np.corrcoef(left, own)[0, 1] ** 2
+    if scores.std() > 1e-6:
+        linear = n * np.corrcoef(left, scores)[0, 1] ** 2
         if linear > 0:
             found.append(deviate(linear, 1.0 + chosen, 2.0 + 2.0 * chosen))
     return max(found)
@@ -41,8 +40,9 @@ def cuts(
     code: np.ndarray, nominal: bool, classes: np.ndarray, scores: np.ndarray, leaf: int
 ) -> list[tuple[float, frozenset[int]]]:
     """Every cut of these records by one predictor: its deviate, and the codes that go left."""
-    own = scores[classes]
-    order = sorted(set(code.tolist()), key=lambda c: (own[code == c].mean() if nominal else 0.0, c))
+    order = sorted(
+        set(code.tolist()), key=lambda c: (scores[code == c].mean() if nominal else 0.0, c)
+    )
     chosen = max(2 / math.pi * (len(order) - 1) - 1, 0.0) if nominal else 0.0
     found = []
     for q in range(1, len(order)):
@@ -55,7 +55,6 @@ def cuts(
 def axis(codes: Sequence[int], count: int, others: np.ndarray, shrink: float) -> np.ndarray:
     """Correspondence analysis of categories by other columns: scores on the first axis."""
     held = Counter(codes)
-    n = len(codes)
     columns = []
     for other in others:
         for b in sorted(set(other.tolist())):
@@ -69,7 +68,6 @@ def axis(codes: Sequence[int], count: int, others: np.ndarray, shrink: float) ->
     weights = np.sqrt([held[k] for k in range(count)])
     direction = np.linalg.svd(weights[:, None] * means)[2][0]
     direction *= 1.0 if direction[np.argmax(np.abs(direction))] >= 0 else -1.0
-    assert n
     return means @ direction
 
 

@@ -18,9 +18,7 @@ def all_sets(columns: int, size: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(columns), k)
 
 
-def is_unique(
-    rows: Sequence[Row], r: int, chosen: Sequence[int], whose: Sequence[object]
-) -> bool:
+def is_unique(rows: Sequence[Row], r: int, chosen: Sequence[int], whose: Sequence[object]) -> bool:
     """Nobody else's record shows the same values; whoever hides one of them is no record of
     them."""
     mine = [rows[r][j] for j in chosen]

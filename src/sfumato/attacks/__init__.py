@@ -3,4 +3,5 @@
 ORDER = (
     "matching", "ranking", "svd_filtering", "minimal_suppression", "nearest_centroid",
     "bayes_inference", "intersection", "guessing", "classes", "membership", "mechanism",
+    "composing", "cells",
 )  # fmt: skip

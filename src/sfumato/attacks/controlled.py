@@ -28,7 +28,7 @@ LIMIT = 0.05
 """What an attack may get beyond the control, unless a plan says otherwise."""
 FEWEST = 2_000
 """People attacked, and controls, from which on anything is shown."""
-MOST_ALIKE = 0.9
+MOST_ALIKE = 0.8
 """Share of attempts of which the naive guess is right from which on it leaves nearly nothing to be
 learnt: then those are judged of whom it is wrong."""
 _GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -54,10 +54,15 @@ class Trial:
     who_outside: np.ndarray | None = None
     claims: bool = False
     """Whether attempts are claims that somebody is in the data."""
+    beyond: bool = False
+    """Whether the naive guess knows who is in the data, too, and only what is got beyond it counts.
+    """
     detail: Mapping[str, Any] = field(default_factory=dict)
     """What else may be told: shares, never counts of a handful."""
     example: Callable[[int], Mapping[str, Any]] | None = None
     """What the owner is shown of an attempt that succeeded."""
+    error: float = 0.0
+    """The least standard error of the share of successes outside, where it was extrapolated."""
     rest: bool = False
     """Whether these are only those of whom the naive guess is wrong."""
 
@@ -65,7 +70,7 @@ class Trial:
     def judged(self) -> Trial:
         """The attempts that decide. A disease that one in fifty has is guessed right of the others
         by anybody, and among thousands nothing would be seen of whether it is learnt of the few."""
-        if self.easy is None or np.concatenate(self.easy).mean() <= MOST_ALIKE:
+        if self.easy is None or self.beyond or np.concatenate(self.easy).mean() <= MOST_ALIKE:
             return self
         sides = [np.flatnonzero(easy < 0.5) for easy in self.easy]
         listed = (self.who, self.who_outside)
@@ -93,7 +98,8 @@ class Trial:
     def advantage(self) -> Advantage:
         """What it got beyond the control."""
         own, theirs = self.easy or (None, None)
-        return advantage(self.inside, self.outside, own, theirs, claims=self.claims)
+        kinds = {"claims": self.claims, "beyond": self.beyond}
+        return advantage(self.inside, self.outside, own, theirs, **kinds, least=self.error)
 
     @property
     def shown(self) -> bool:
@@ -183,9 +189,10 @@ class ControlledAttack(Attack):
         require_records(context.pair, self.name)
         beside = controlled(context, self.name)
         field = Field.of(beside, self.sample)
-        tried = [trial.judged for trial in self.trials(field, beside)]
+        trials = list(self.trials(field, beside))
+        tried = [trial.judged for trial in trials]
         # Of somebody there is of whom the naive guess is wrong; else all that is learnt is nothing.
-        tried = [trial for trial in tried if min(trial.inside.size, trial.outside.size)] or tried
+        tried = [trial for trial in tried if min(trial.inside.size, trial.outside.size)] or trials
         figures = [Tried.of(trial, field) for trial in tried]
         return self._result(field, tried, figures, context)
 
@@ -205,10 +212,7 @@ class ControlledAttack(Attack):
             rows = context.again.kept["half"][2][rows]
         bounds = bounded({one.what: one.found for one in tried if not one.apart})
         bounds |= leaking({one.what: one.found for one in tried if one.apart})
-        decides = [one.shown or (one.apart and bounds[one.what] > 0.0) for one in tried]
-        worst = int(
-            np.argmax([bounds[t.what] if d else -1.0 for t, d in zip(tried, decides, strict=True)])
-        )
+        worst = int(np.argmax([bounds[one.what] for one in tried]))
         best = tried[worst]
         value = bounds[best.what]
         detail: dict[str, Any] = {
@@ -233,11 +237,8 @@ class ControlledAttack(Attack):
         if all(one.apart for one in tried):
             short = tried
         if short:
-            detail |= {
-                "refuses": True,
-                "because": f"not shown: {short[0].what} was tried on {short[0].attempts:,} people "
-                f"and {short[0].controls:,} controls, and {FEWEST:,} of each are needed",
-            }
+            few = lacking(short[0].attempts, short[0].controls)
+            detail |= {"refuses": True, "because": f"not shown: {few}", "lacking": few}
         per_record = np.full(context.pair.original.height, np.nan)
         return self.result(
             value,
@@ -252,6 +253,13 @@ class ControlledAttack(Attack):
             per_record=_by_person(trials, rows, per_record),
             per_record_of="original",
         )
+
+
+def lacking(attempts: int, controls: int) -> str:
+    """What is lacking where too few were attacked to show anything."""
+    return (
+        f"tried on {attempts:,} people and {controls:,} controls, and {FEWEST:,} of each are needed"
+    )
 
 
 def bounded(found: Mapping[Any, Advantage]) -> dict[Any, float]:

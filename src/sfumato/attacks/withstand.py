@@ -90,6 +90,7 @@ class Withstand(Measure):
                 "people": m.detail["people"],
                 "controls": m.detail["controls"],
                 "advantage": m.detail["advantage"],
+                "interval": m.detail["interval"],
                 "upper": bounds[name],
                 "shown": not m.detail.get("refuses", False),
             }
@@ -198,11 +199,11 @@ class _Tried:
 
     def because(self, allowed: float) -> str:
         """Why nothing is shown, and what it would take; empty where all is."""
-        said = [
-            f"{name}: {m.detail['because']}"
-            for name, m in self.taken.items()
-            if m.detail.get("refuses", False)
-        ]
+        short: dict[str, list[str]] = {}
+        for name, m in self.taken.items():
+            if m.detail.get("refuses", False):
+                short.setdefault(m.detail["lacking"], []).append(name)
+        said = [f"not shown by {', '.join(names)}: {few}" for few, names in short.items()]
         for name, why in self.unfinished.items():
             said.append(f"{name} was not finished: {why}")
         if self.unfinished and self.seconds > allowed:

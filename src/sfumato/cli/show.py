@@ -226,20 +226,26 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     if json:
         print_json(evidence.to_dict())
         return
+    from ..attacks.controlled import LIMIT
+
     whole = evidence.measurements.get("withstand")
-    plain, beside = [], []
+    plain, beside, leaks = [], [], []
     for name, found in evidence.measurements.items():
         detail = found.detail
         if "people" in detail and "controls" in detail:
             upper = found.value if whole is None else whole.detail["attacks"][name]["upper"]
+            leaking = detail["interval"][0] > LIMIT
+            verdict = "leaks" if leaking else "not shown" if detail.get("refuses") else ""
+            leaks += [(detail["advantage"], name, detail["worst"])] if leaking else []
             shares = detail["success"], detail["control"], detail["advantage"], upper
             sizes = f"{detail['people']:,}", f"{detail['controls']:,}"
-            beside.append((name, *sizes, *map(_share, shares)))
+            beside.append((name, *sizes, *map(_share, shares), verdict))
         elif found is not whole:
             shares = found.value, detail.get("naive"), found.baseline, detail.get("control")
             plain.append((name, *map(_share, shares)))
     if beside:
-        grid(("attack", "people", "controls", "right", "controls", "beyond", "at most"), beside)
+        columns = ("people", "controls", "right", "controls", "beyond", "at most")
+        grid(("attack", *columns, ""), beside)
     if plain:
         head = ("attack", "succeeds", "naive match", "chance", "non-participants")
         grid(head, plain, boxed=False)
@@ -248,11 +254,17 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
             say(f"{name}: non-participants: {found.detail['control_is']}")
     for name, why in evidence.not_taken.items():
         say(f"{name}: not tried: {one_line(why)}")
-    for note in evidence.notes:
+    for note in dict.fromkeys(evidence.notes):
         say(f"note: {one_line(note)}")
-    if whole is not None:
-        if whole.detail.get("refuses", False):
-            say(f"not shown: {one_line(whole.detail['because'])}")
+    if leaks:
+        most, name, how = max(leaks)
+        say(
+            f"{len(leaks)} of {len(beside)} attacks get more than {_share(LIMIT)} beyond "
+            f"the control; the most: {name} ({one_line(how)}), {_share(most)}"
+        )
+    if whole is not None and whole.detail.get("refuses", False):
+        say(one_line(whole.detail["because"]))
+    elif whole is not None and not leaks:
         say(
             f"no attack that was tried gets more than {_share(whole.value)} beyond the control "
             f"(95 %); the most: {one_line(whole.detail['worst'])}"

@@ -156,6 +156,34 @@ def test_bins_are_merged_where_labels_are_many(monkeypatch: pytest.MonkeyPatch) 
     assert merged >= 2
 
 
+def test_of_many_records_the_wide_density_is_that_of_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, others = people(2_000, 1), people(300, 2)
+
+    def near() -> nearness.Near:
+        given = context(own, own, others)
+        return near_of(Field.of(given, 0), given)
+
+    whole = near()
+    monkeypatch.setattr(nearness, "SMOOTHED", 1_000)
+    some = near()
+    assert not whole.smoothed
+    assert "1,000 records" in some.smoothed
+    for a, b in (
+        (whole.distance[0], some.distance[0]),
+        (whole.density["narrow"][0], some.density["narrow"][0]),
+        (whole.density["wide"][1], some.density["wide"][1]),
+    ):
+        assert np.array_equal(a, b, equal_nan=True)
+    fewer = (whole.density["wide"][0] - some.density["wide"][0])[
+        ~np.isnan(whole.density["wide"][0])
+    ]
+    assert fewer.mean() == pytest.approx(np.log(2), abs=0.05)
+    assert 0.0 < fewer.std() < 0.2
+    trials = DensityRatio().measure(context(own, own, others)).detail["trials"]
+    assert "smoothed" in trials["wide kernel"]
+    assert "smoothed" not in trials["counts"]
+
+
 def test_who_is_left_out_where_it_is_too_much_is_drawn_at_random(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -69,8 +69,9 @@ def expected(columns: int, n: int, known: int) -> float:
     """TPR - FPR of two normals as far apart as a person in the data is from others, by what n
     people of whom everybody has one of four values with the same chance leave to chance.
 
-    A pair of columns in a person's cell holds 1/n (1 - 1/16) more; its deviation is that of the
-    pair, and three or more times that of either column, which all pairs with it share.
+    In the cell of a pair there is 1/n (1 - 1/16) more of a person. By chance it is fuller by a
+    quarter of what either column's own value is, which all pairs with that column share, and by
+    what is the pair's alone.
     """
     each = 1 / n + 1 / known
     if columns > 30:

@@ -33,7 +33,8 @@ def drawn(seed: int, n: int, m: int, p: int, q: int) -> tuple[Any, ...]:
     covers = [rng.random((c + b, c)) < 0.5 for c, b in zip(counts, labels, strict=True)]
     codes = np.column_stack([np.empty((n, 0))] + [rng.integers(0, c, n) for c in counts])
     cells = np.column_stack(
-        [np.empty((m, 0))] + [rng.integers(-1, c + b, m) for c, b in zip(counts, labels, strict=True)]
+        [np.empty((m, 0))]
+        + [rng.integers(-1, c + b, m) for c, b in zip(counts, labels, strict=True)]
     )
     people = [
         [None if np.isnan(v) else float(v) for v in x[i]] + [int(v) for v in codes[i]]

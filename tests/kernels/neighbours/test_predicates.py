@@ -105,9 +105,7 @@ def test_a_hash_leaves_those_whose_number_is_small(seed: int) -> None:
     left = 0
     for i, predicate in enumerate(listed):
         kept = [
-            r
-            for r in range(300)
-            if oracle.hashed(int(asked.keys[r]), int(seeds[i])) < weights[i]
+            r for r in range(300) if oracle.hashed(int(asked.keys[r]), int(seeds[i])) < weights[i]
         ]
         left += len(kept) if i else 0
         wanted = sum(oracle.chance(records[r], predicate) for r in kept)

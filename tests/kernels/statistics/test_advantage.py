@@ -75,3 +75,38 @@ def test_the_bound_fails_as_rarely_as_it_says(gain: float) -> None:
         found = advantage(*_tries(seed, 2_000, easy, gain))
         below += found.upper() < truth
     assert below <= 33  # the 99.8 % point of a binomial with 400 and 0.05
+
+
+def test_what_the_naive_guess_gets_may_count_for_nothing() -> None:
+    """A guess that knows who is in the data: only what is got beyond it is an advantage."""
+    rng = np.random.default_rng(3)
+    easy = (rng.random(4000) < 0.4) * 1.0, (rng.random(3000) < 0.1) * 1.0
+    same = advantage(*easy, *easy, beyond=True)
+    assert same.value == pytest.approx(0.0, abs=0.002)
+    assert same.error > 0.0
+    better = np.maximum(easy[0], rng.random(4000) < 0.3)
+    found = advantage(better, easy[1], *easy, beyond=True)
+    # Three tenths of the others are learnt: of what was left, as they are shared between both.
+    assert found.inside - found.outside == pytest.approx(0.3 * 0.6, abs=0.02)
+
+
+def test_the_error_of_what_is_got_beyond_it_is_that_of_the_difference() -> None:
+    """Of guesses that are better inside by as much as the naive ones are."""
+    rng = np.random.default_rng(4)
+    values = []
+    for _ in range(400):
+        easy = (rng.random(300) < 0.5) * 1.0, (rng.random(300) < 0.2) * 1.0
+        guesses = (rng.random(300) < 0.6) * 1.0, (rng.random(300) < 0.3) * 1.0
+        one = advantage(*guesses, *easy, beyond=True)
+        values.append((one.value, one.error))
+    spread, errors = np.std([v for v, _ in values]), np.mean([e for _, e in values])
+    assert np.mean([v for v, _ in values]) == pytest.approx(0.0, abs=0.02)
+    assert errors == pytest.approx(spread, rel=0.2)
+
+
+def test_what_is_extrapolated_is_known_no_better_than_it_is_told() -> None:
+    inside, outside = np.repeat([0.0, 1.0], [90, 10]), np.repeat([0.0, 4.0, -0.1], [80, 4, 16])
+    plain, told = advantage(inside, outside), advantage(inside, outside, least=0.2)
+    assert told.value == plain.value
+    assert told.error > 0.2 * (1 - told.inside) > plain.error
+    assert advantage(inside, -outside, least=0.2).outside == 0.0

@@ -1,14 +1,14 @@
-"""How often predicates would fit exactly one of another number of people."""
+"""How often predicates fit exactly one of two kinds of people, of whom there are not as many."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sfumato.kernels.statistics.isolation import _gamma, isolation
+from sfumato.kernels.statistics.isolation import drawn_alone, isolation
 from tests.oracle import guessing as oracle
 
-PREDICATES = 20_000
+PREDICATES = 100_000
 
 
 def means(kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -17,63 +17,83 @@ def means(kind: str, rng: np.random.Generator) -> np.ndarray:
         return rng.uniform(0.0, 2.0, PREDICATES)
     if kind == "nobody or one":
         return np.where(rng.random(PREDICATES) < 0.7, 0.001, 1.0)
-    if kind == "one":
-        return np.ones(PREDICATES)
     return rng.gamma(0.4, 1.0, PREDICATES)
 
 
-@pytest.mark.parametrize("kind", ["even", "nobody or one", "one", "gamma"])
+def alone(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of people, none of whom fits two predicates."""
+    return counts.astype(float), np.where(counts > 0, np.arange(counts.size), -1)
+
+
+@pytest.mark.parametrize("kind", ["even", "nobody or one", "gamma"])
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 1.0, 3.0])
-def test_on_average_it_is_what_the_people_in_the_data_would_show(kind: str, share: float) -> None:
+def test_where_people_are_alike_both_are_alone_as_often(kind: str, share: float) -> None:
+    """Within four standard errors, whatever the predicates' weights are."""
     rng = np.random.default_rng(0)
     u = means(kind, rng)
-    counts = rng.poisson(share * u).astype(float)
-    found = isolation(counts, 1_000, round(1_000 * share))
-    assert found.min() >= 0.0
-    assert found.max() <= 1.0
-    # A share of 0.2 tells little of how means differ that are not a gamma's.
-    error = 0.01 if kind == "gamma" or share >= 0.5 else 0.04
-    assert found.mean() == pytest.approx((u * np.exp(-u)).mean(), abs=error)
+    own, theirs = alone(rng.poisson(u)), alone(rng.poisson(share * u))
+    inside, outside, error = isolation(own, theirs, 10_000, round(10_000 * share))
+    assert inside.mean() == pytest.approx((u * np.exp(-u)).mean(), abs=0.01)
+    spread = outside.std() / np.sqrt(PREDICATES)
+    if share < 1:
+        assert spread <= error < 1.4 * spread
+    error = np.hypot(inside.std() / np.sqrt(PREDICATES), max(spread, error))
+    assert error < 0.01
+    assert abs(inside.mean() - outside.mean()) < 4 * error
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
-def test_it_is_the_integral_over_what_is_left_open(share: float) -> None:
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0, 3.0])
+def test_what_light_predicates_find_beyond_others_is_found_again(share: float) -> None:
+    """A third of them was made of a person in the data; one in fifty fits somebody else, too."""
     rng = np.random.default_rng(1)
-    counts = rng.poisson(share * rng.gamma(0.7, 1.5, 2_000)).astype(float)
-    shape, rate = _gamma(counts, share)
-    found = isolation(counts, 10_000, round(10_000 * share))
-    for count in range(5):
-        at = np.flatnonzero(counts == count)
-        if at.size:
-            wanted = oracle.isolated_after(count, share, shape, rate)
-            assert found[at] == pytest.approx(wanted, abs=1e-6)
+    made = rng.random(PREDICATES) < 1 / 3
+    own = alone(made + rng.poisson(0.02, PREDICATES))
+    theirs = alone(rng.poisson(0.02 * share, PREDICATES))
+    inside, outside, _ = isolation(own, theirs, 10_000, round(10_000 * share))
+    wanted = np.exp(-0.02) * (1 - 0.02) / 3
+    assert inside.mean() - outside.mean() == pytest.approx(wanted, abs=0.015)
 
 
-def test_the_means_are_found_again() -> None:
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_predicates_about_the_same_people_tell_less(share: float) -> None:
+    """Each of 1,000 people in the data fits five predicates alone with probability 0.3."""
     rng = np.random.default_rng(2)
-    counts = rng.poisson(0.5 * rng.gamma(0.6, 2.0, 50_000)).astype(float)
-    shape, rate = _gamma(counts, 0.5)
-    assert shape == pytest.approx(0.6, rel=0.1)
-    assert shape / rate == pytest.approx(1.2, rel=0.05)
+    found, errors = [], []
+    for _ in range(200):
+        kinds = []
+        for people in (1_000, round(1_000 * share)):
+            who = np.where(rng.random(1_000) < 0.3 * people / 1_000, np.arange(1_000), -1)
+            kinds.append((np.repeat((who >= 0).astype(float), 5), np.repeat(who, 5)))
+        inside, outside, error = isolation(*kinds, 1_000, round(1_000 * share))
+        found.append(inside.mean() - outside.mean())
+        errors.append(error)
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(200)
+    assert np.mean(errors) == pytest.approx(np.std(found), rel=0.25)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 40])
+@pytest.mark.parametrize(("people", "drawn"), [(9_000, 3_000), (2_000, 1_900), (5_000, 10)])
+def test_a_share_of_many_people_is_drawn(count: int, people: int, drawn: int) -> None:
+    found = drawn_alone(np.array([float(count)]), drawn / people)
+    assert found[0] == pytest.approx(oracle.drawn_alone(count, people, drawn), abs=2e-3)
 
 
 def test_at_equal_numbers_nothing_is_corrected() -> None:
-    counts = np.array([0.0, 1.0, 2.0, 30.5, 1.0])
-    assert isolation(counts, 50, 50).tolist() == [0.0, 1.0, 0.0, 0.0, 1.0]
+    own, theirs = alone(np.array([0, 1, 2])), (np.array([1.0, 30.5, 1.0]), np.arange(3))
+    inside, outside, error = isolation(own, theirs, 50, 50)
+    assert error == 0.0
+    assert inside.tolist() == [0.0, 1.0, 0.0]
+    assert outside.tolist() == [1.0, 0.0, 1.0]
 
 
-def test_what_is_drawn_of_many_is_as_often_alone_as_counted() -> None:
-    """1,000 of 3,000 people, four of whom fit."""
-    rng = np.random.default_rng(3)
-    fit = rng.hypergeometric(4, 2_996, 1_000, 100_000)
-    assert isolation(np.array([4.0]), 1_000, 3_000)[0] == pytest.approx(
-        (fit == 1).mean(), abs=0.005
-    )
+def test_no_predicates_are_nobodys() -> None:
+    nothing = alone(np.empty(0, int))
+    assert [found.size for found in isolation(nothing, nothing, 5, 3)[:2]] == [0, 0]
 
 
-@pytest.mark.parametrize("counts", [[], [0.0], [0.0, 0.0, 0.0], [40.0], [9.0, 0.0]])
-def test_of_few_predicates_it_stays_a_probability(counts: list[float]) -> None:
-    for others in (1, 10, 99, 200):
-        found = isolation(np.array(counts), 100, others)
-        assert found.size == len(counts)
-        assert ((found >= 0.0) & (found <= 1.0)).all()
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_where_none_of_the_others_fits_it_is_not_known_that_none_can(share: float) -> None:
+    """One predicate in a hundred fits one of the people in the data."""
+    own, nobody = alone(np.arange(4_000) % 100 == 0), alone(np.zeros(4_000, int))
+    error = isolation(own, nobody, 10_000, round(10_000 * share))[2]
+    assert error == pytest.approx(np.sqrt(0.01 / share / 4_000), rel=0.3)

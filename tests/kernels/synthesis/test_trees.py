@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.kernels.synthesis.category_axis import category_axis, coarse
+from sfumato.kernels.synthesis.category_axis import category_axis, coarse, crossed_scores
 from sfumato.kernels.synthesis.leaf_numbers import LeafNumbers, middle_ranks, places, quantile_edges
 from sfumato.kernels.synthesis.trees import Tree, descend, deviate, grow, judged, spread_evenly
 from tests.oracle import trees as oracle
@@ -31,10 +31,10 @@ def grown(
     rng = np.random.default_rng(seed)
     codes = np.stack([rng.integers(0, w, n) for w in (12, 5, 30, 7)]).astype(np.int32)
     nominal = np.array([False, True, False, True])
-    levels = codes.max(axis=1).astype(np.int32) + 1
+    levels = codes.max(axis=1).astype(np.int32) + 3
     drift = codes[0] / 4 + np.array([0, 2, 1, 3, 0])[codes[1]] + rng.integers(0, 3, n)
     target = np.floor(drift * classes / 9).clip(0, classes - 1).astype(np.int32)
-    scores = middle_ranks(target, classes)
+    scores = middle_ranks(target, classes)[target] + rng.normal(0, 1e-3, n)
     tree = grow(codes, nominal, levels, target, scores, leaf=leaf, least=least)
     return tree, codes, nominal, levels, target, scores
 
@@ -53,7 +53,9 @@ def test_every_cut_is_the_best_of_all(seed: int, n: int, leaf: int, least: float
         found = {
             (j, going): value
             for j in range(len(codes))
-            for value, going in oracle.cuts(codes[j][rows], nominal[j], target[rows], scores, leaf)
+            for value, going in oracle.cuts(
+                codes[j][rows], nominal[j], target[rows], scores[rows], leaf
+            )
         }
         best = max(found.values(), default=-np.inf)
         j = int(tree.feature[node])
@@ -69,7 +71,7 @@ def test_every_cut_is_the_best_of_all(seed: int, n: int, leaf: int, least: float
         assert set(codes[j][one].tolist()) == going & here
         if nominal[j]:  # categories that are not here go with the larger side
             absent = set(range(levels[j])) - here
-            assert absent <= going or (not absent & going and one.size <= other.size)
+            assert absent & going == (absent if one.size >= other.size else set())
     assert tree.feature.size > 1
 
 
@@ -78,8 +80,7 @@ def test_the_first_of_equal_cuts_is_taken() -> None:
     target = np.repeat([0, 1], 20).astype(np.int32)
     for nominal in (True, False):
         flags, levels = np.full(3, nominal), np.full(3, 2, np.int32)
-        scores = np.array([0.25, 0.75])
-        tree = grow(codes, flags, levels, target, scores, leaf=2, least=1.0)
+        tree = grow(codes, flags, levels, target, target / 2, leaf=2, least=1.0)
         assert tree.feature.tolist() == [0, -1, -1]
 
 
@@ -94,7 +95,7 @@ def test_chance_is_not_cut() -> None:
         for nominal in cut:
             tree = grow(
                 codes, np.full(4, nominal), np.full(4, 40, np.int32), target,
-                middle_ranks(target, 6), leaf=20, least=2.75,
+                middle_ranks(target, 6)[target], leaf=20, least=2.75,
             )  # fmt: skip
             cut[nominal] += tree.feature[0] >= 0
     assert cut[True] < 20
@@ -140,7 +141,7 @@ def test_no_leaf_is_smaller_and_records_find_their_own(
 ) -> None:
     codes, target = np.array(table[0], np.int32), np.array(table[1], np.int32)
     flags, levels = np.full(len(codes), nominal), np.full(len(codes), 5, np.int32)
-    scores = middle_ranks(target, 3)
+    scores = middle_ranks(target, 3)[target]
     tree = grow(codes, flags, levels, target, scores, leaf=leaf, least=least)
     leaves = tree.feature < 0
     sizes = (tree.stop - tree.start)[leaves]
@@ -230,7 +231,7 @@ def test_places_are_points_of_the_leaf() -> None:
     tree = grow(
         np.repeat([0, 1], (30, 10)).astype(np.int32)[None, :], np.array([False]),
         np.array([2], np.int32), np.repeat([0, 1], (30, 10)).astype(np.int32),
-        np.array([0.0, 1.0]), leaf=5, least=1.0,
+        np.repeat([0.0, 1.0], (30, 10)), leaf=5, least=1.0,
     )  # fmt: skip
     u = np.array([0.0, 0.5, np.nextafter(1.0, 0.0)])
     assert places(tree, np.array([1, 1, 1]), u).tolist() == [0, 15, 29]
@@ -248,6 +249,44 @@ def test_the_axis_is_that_of_correspondence_analysis(seed: int) -> None:
     found = category_axis(codes, 8, others)
     assert found == pytest.approx(oracle.axis(codes.tolist(), 8, others, 5.0), abs=1e-9)
     assert abs(stats.spearmanr(found, place).statistic) > 0.9
+
+
+def test_each_half_is_scored_by_the_other() -> None:
+    rng = np.random.default_rng(5)
+    codes, others = rng.integers(0, 6, 200), rng.integers(0, 4, (2, 200)).astype(np.uint8)
+    others[0] = np.clip(codes // 2 + rng.integers(0, 2, 200), 0, 3)
+    half = rng.random(200) < 0.5
+    found = crossed_scores(codes, 6, others, half)
+    for own in (half, ~half):
+        axis = oracle.axis(codes[~own].tolist(), 6, others[:, ~own], 5.0)[codes[own]]
+        assert abs(np.corrcoef(found[own], axis)[0, 1]) == pytest.approx(1.0)
+        assert found[own].std() == pytest.approx(axis.std())
+        assert found[own].mean() == pytest.approx(0.0, abs=1e-12)
+    means = [[found[own & (codes == k)].mean() for k in range(6)] for own in (half, ~half)]
+    assert np.corrcoef(means)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(("n", "count"), [(400, 30), (2_000, 100)])
+def test_an_axis_of_chance_is_not_cut(n: int, count: int) -> None:
+    """Scores on an axis fitted to the records themselves would be cut in nearly every table."""
+    cut = {"crossed": 0, "own": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, 16, (4, n)).astype(np.int32)
+        target = rng.integers(0, count, n)
+        bins = codes.astype(np.uint8)
+        scores = {
+            "crossed": crossed_scores(target, count, bins, rng.permutation(n) % 2 == 0),
+            "own": category_axis(target, count, bins)[target],
+        }
+        for name, own in scores.items():
+            tree = grow(
+                codes, np.zeros(4, bool), np.full(4, 16, np.int32), target.astype(np.int32), own,
+                leaf=20, least=2.75,
+            )  # fmt: skip
+            cut[name] += tree.feature[0] >= 0
+    assert cut["crossed"] <= 20
+    assert cut["own"] >= 40
 
 
 def test_an_axis_of_nothing_and_of_very_many() -> None:

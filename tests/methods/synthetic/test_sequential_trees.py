@@ -177,7 +177,7 @@ def test_the_limit_of_what_is_rare(count: int, seen: bool) -> None:
     assert any(50.0 * np.pi in set(t["pay"]) for t in made) == seen
     out = drawn(own)
     assert out.owner_warnings == (
-        () if seen else ("job: 1 category of fewer than 5 records are not drawn",)
+        () if seen else ("job: 1 category of fewer than 5 records is not drawn",)
     )
 
 
@@ -266,6 +266,22 @@ def test_order_names_drawn_columns() -> None:
     own = people(50, 0)
     with pytest.raises(MethodError, match="'shoe' is in `order`"):
         drawn(own, order=("shoe",))
+
+
+def test_what_many_categories_have_in_common_is_kept() -> None:
+    """Each of 150 categories has few records: only their order along an axis shows the relation."""
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        name = rng.permutation(150)
+        place = rng.integers(0, 150, 3_000)
+        own = table(
+            x=place / 150 + rng.normal(0, 0.3, 3_000), firm=[f"f{name[p]:03d}" for p in place]
+        )
+        made = drawn(own, seed).table
+        where = np.argsort(name)[made["firm"].str.slice(1).cast(pl.Int64).to_numpy()]
+        found.append(np.corrcoef(where, made["x"])[0, 1] / np.corrcoef(place, own["x"])[0, 1])
+    assert np.mean(found) > 0.975
 
 
 def test_very_many_categories() -> None:

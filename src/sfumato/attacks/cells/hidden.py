@@ -1,15 +1,14 @@
 """The hidden cells of people's own records, and the same records with somebody else in their place.
 
-A cell is hidden if it may stand for several values: a label, or a suppressed one. A person outside
-takes the place of one inside if all labels of the record cover them, and, in columns of which the
-release hides something and that the intruder knows of a person, its exact cells are theirs: they
-might have been published so. Then the hidden cells stay as they are, and all others are the
-stranger's own. Nobody takes two places, so that controls are people, too.
+A cell is hidden if it may stand for several values: a label, or a suppressed one. When a person
+outside the data takes the place of one inside, hidden cells stay as they are, and all others become
+the stranger's own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
 from typing import Any
@@ -17,18 +16,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ...data.schema import NUMERIC
 from ...errors import MeasureError
-from ...kernels.coverage.said import one_covered
 from ...protocols import Context
-from ..classes.covering import FINE, Column, Fitting, column_in_bins
 from ..controlled import Trial
-from ..field import Coded, Field
+from ..field import Field
 from ..withstand import DEADLINE
+from .strangers import several, strangers
 
 WITHIN = 0.05
 """A number is guessed right within this share of the guess."""
-_ROUNDS = 4
 _TIE = 1.0 - 1e-9
+_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +44,26 @@ class Hidden:
 
     @classmethod
     def of(cls, field: Field, rng: np.random.Generator, asking: str, columns: list[int]) -> Hidden:
-        """Of all people whose own records hide something in some columns."""
+        """Of all people whose own records hide something in some columns, and who are among what
+        all their labels stand for; "[20, 29] or missing" is read as the numbers alone."""
         field.pair.aligned_rows()
         assert field.own is not None
         coded = field.coded()
         who = np.flatnonzero(field.own >= 0)
         cells = coded.cells[field.own[who]]
-        some = np.zeros(who.size, dtype=bool)
-        for j in columns:
-            some |= several(coded, j)[cells[:, j]]
-        who = who[some]
+        some, under = np.zeros(who.size, dtype=bool), np.ones(who.size, dtype=bool)
+        for j in range(cells.shape[1]):
+            hides = several(coded, j)[cells[:, j]]
+            some |= hides & (j in columns)
+            share = sparse.csr_matrix(coded.spread(j))[cells[:, j], coded.inside[who, j]]
+            under &= ~hides | (np.asarray(share).ravel() > 0)
+        who = who[some & under]
         if not who.size:
             raise MeasureError(
                 f"{asking} finds no cell of these people that was suppressed or generalized",
                 remedy="attack a release that hides cells",
             )
-        taken = _taken(field, coded, coded.cells[field.own[who]], rng)
+        taken = strangers(field, coded.cells[field.own[who]], rng)
         if not (taken >= 0).any():
             raise MeasureError(
                 "no record that hides cells could be that of anybody outside the data",
@@ -103,25 +106,15 @@ class Hidden:
 
     def share(self, rows: np.ndarray, j: int) -> np.ndarray:
         """(rows, bins): what these cells stand for, by the release's own exact cells."""
-        return guessable(self.field.coded().spread(j)[self.cells[rows, j]])
-
-    def some(self, kept: np.ndarray) -> Hidden:
-        """Some of the records."""
-        return replace(
-            self, inside=self.inside[kept], outside=self.outside[kept], own=self.own[kept]
-        )
+        spread = self.field.coded().spread(j)
+        return np.asarray(guessable(spread[self.cells[rows, j]]).toarray())
 
 
-def several(coded: Coded, j: int) -> np.ndarray:
-    """bool: which places of a column may stand for several bins."""
-    found: np.ndarray = np.diff(sparse.csr_matrix(coded.spread(j)).indptr) > 1
-    return found
-
-
-def guessable(spread: Any) -> np.ndarray:
-    """Shares of bins as an array, without the bin of values that no attacked person has."""
-    found = np.asarray(spread.toarray())
-    found[:, -2] = 0.0
+def guessable(spread: Any) -> Any:
+    """CSR: shares of bins without the one of values that no attacked person has."""
+    found = sparse.csr_matrix(spread, copy=True)
+    found.data[found.indices == found.shape[1] - 2] = 0.0
+    found.eliminate_zeros()
     return found
 
 
@@ -138,58 +131,78 @@ def credit(weights: np.ndarray, truth: np.ndarray, near: np.ndarray | None = Non
 
 def nearness(field: Field, j: int) -> np.ndarray | None:
     """(bins, bins): whether the guess of one bin is right where another is the truth; None where
-    only the bin itself is. Bins lie at the median of the people's numbers."""
-    kind = field.pair.original.schema[field.names[j]].kind
-    if not field.is_number(j) or not kind.name in ("INTEGER", "NUMBER"):
+    only the bin itself is."""
+    column = field.pair.original.schema[field.names[j]]
+    if not field.is_number(j) or column.kind not in NUMERIC:
         return None
-    coded = field.coded()
-    people = np.concatenate((field.numbers[0][:, j], field.numbers[1][:, j]))
-    bins = np.concatenate((coded.inside[:, j], coded.outside[:, j]))
-    lies = np.full(coded.counts[j], np.nan)
-    order = np.lexsort((people, bins))
-    order = order[~np.isnan(people[order])]
-    first, counts = np.unique(bins[order], return_index=True, return_counts=True)[1:]
-    lies[bins[order[first]]] = people[order[first + counts // 2]]
+    lies = medians(field, j)
     with np.errstate(invalid="ignore"):
         found = np.abs(lies[:, None] - lies[None, :]) <= WITHIN * np.abs(lies[:, None])
     return np.asarray((found | np.eye(lies.size, dtype=bool)).astype(np.float64))
 
 
+def medians(field: Field, j: int) -> np.ndarray:
+    """float64: where the bins of a column of numbers lie, by the people; NaN where nobody is."""
+    coded = field.coded()
+    people = np.concatenate((field.numbers[0][:, j], field.numbers[1][:, j]))
+    bins = np.concatenate((coded.inside[:, j], coded.outside[:, j]))
+    found = np.full(coded.counts[j], np.nan)
+    order = np.lexsort((people, bins))
+    order = order[~np.isnan(people[order])]
+    first, counts = np.unique(bins[order], return_index=True, return_counts=True)[1:]
+    found[bins[order[first]]] = people[order[first + counts // 2]]
+    return found
+
+
+Weights = Callable[[np.ndarray], np.ndarray]
+"""How probable each bin is in some rows of `Hidden.cells`, (rows, bins); 0 throughout where nothing
+is known, so that the guess is the naive one."""
+
+
 class Scores:
-    """Successes and naive successes, cell by cell, summed up over the cells of each record."""
+    """Successes and naive successes, cell by cell, gathered for each record."""
 
     def __init__(self, hidden: Hidden) -> None:
         self.hidden = hidden
-        self.cells = np.zeros(2 * len(hidden.own))
-        self.right, self.easy = np.zeros_like(self.cells), np.zeros_like(self.cells)
-        self.whole, self.whole_easy = np.ones_like(self.cells), np.ones_like(self.cells)
+        # Rows: the attack's successes, the naive guess's; all cells counted, all cells right.
+        self._sums = np.zeros((2, 2 * len(hidden.own)))
+        self._whole = np.ones_like(self._sums)
+        self._cells = np.zeros(2 * len(hidden.own))
 
-    def add(self, rows: np.ndarray, right: np.ndarray, easy: np.ndarray) -> None:
-        """The successes of one column's cells, by rows of `Hidden.cells`."""
-        self.cells[rows] += 1
-        self.right[rows] += right
-        self.easy[rows] += easy
-        self.whole[rows] *= right
-        self.whole_easy[rows] *= easy
+    def add(
+        self, j: int, weights: Weights, *, exactly: bool = False, of: np.ndarray | None = None
+    ) -> None:
+        """Guess a column's hidden cells, all or those `of` some records; `exactly`: numbers near
+        the guess are wrong, too."""
+        hidden = self.hidden
+        near = None if exactly else nearness(hidden.field, j)
+        at = hidden.at(j)
+        if of is not None:
+            at = at[np.tile(of, 2)[at]]
+        for start in range(0, at.size, _BLOCK):
+            rows = at[start : start + _BLOCK]
+            truth, found = hidden.truth[rows, j], weights(rows)
+            easy = credit(hidden.share(rows, j), truth, near)
+            right = np.where(found.any(axis=1), credit(found, truth, near), easy)
+            self._cells[rows] += 1
+            self._sums[:, rows] += (right, easy)
+            self._whole[:, rows] *= (right, easy)
 
     def trial(self, what: str, detail: dict[str, Any], *, records: bool = False) -> Trial:
-        """An attempt is a person, for cells of one person are not independent: the share of their
-        hidden cells that was guessed right, or whether all were."""
-        n, some = len(self.hidden.own), self.cells > 0
-        count = np.maximum(self.cells, 1)
-        pairs = (self.right / count, self.easy / count)
-        if records:
-            pairs = (self.whole, self.whole_easy)
-        own, theirs = some[:n], some[n:]
-        right, easy = pairs
+        """An attempt is a person, since the cells of one are not independent: the share of their
+        hidden cells that were guessed right, or whether all were."""
+        n, hidden = len(self.hidden.own), self.hidden
+        some = np.flatnonzero(self._cells[:n])
+        right, easy = self._whole if records else self._sums / np.maximum(self._cells, 1)
         return Trial(
             what,
-            right[:n][own],
-            right[n:][theirs],
-            easy=(easy[:n][own], easy[n:][theirs]),
-            who=self.hidden.inside[own],
-            who_outside=self.hidden.outside[theirs],
-            detail={**detail, "attacked_share": float(own.sum() / max(len(self.hidden.field.inside), 1))},
+            right[some],
+            right[some + n],
+            easy=(easy[some], easy[some + n]),
+            who=hidden.inside[some],
+            who_outside=hidden.outside[some],
+            detail=detail,
+            example=lambda i: {"record": hidden.field.record(int(hidden.own[some[i]]))},
         )
 
 
@@ -205,39 +218,3 @@ def in_time(context: Context, asking: str) -> float | None:
             remedy="allow more seconds, or attack fewer people: sample",
         )
     return left
-
-
-def _taken(
-    field: Field, coded: Coded, cells: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """int64: who outside takes the place of each record, -1 where nobody can."""
-    columns = []
-    for j in range(cells.shape[1]):
-        hides = several(coded, j)
-        if hides[coded.cells[:, j]].any():
-            column = column_in_bins(field, j, FINE)._replace(cells=cells[:, j].astype(np.int64))
-            columns.append(column if j in field.known else _loosened(column, ~hides))
-    fitting = Fitting(field, tuple(columns))
-    cover, classes = fitting.cover, fitting.member
-    ranks = fitting.split(cover.ranks)[1]
-    found, free = np.full(len(cells), -1), np.arange(len(ranks))
-    for _ in range(_ROUNDS):
-        todo = rng.permutation(np.flatnonzero(found < 0))
-        got = one_covered(cover._replace(ranks=ranks[free]), classes[todo], rng.random(todo.size))
-        hit = np.flatnonzero(got >= 0)
-        taken, first = np.unique(got[hit], return_index=True)
-        found[todo[hit[first]]] = free[taken]
-        free = np.delete(free, taken)
-    return found
-
-
-def _loosened(column: Column, exact: np.ndarray) -> Column:
-    """A column of which exact cells may be anybody's."""
-    anything = column.runs.size - 1
-    return Column(
-        column.people,
-        np.where(exact[column.cells], anything, column.cells),
-        np.append(column.runs, column.low.size + 1),
-        np.append(column.low, 0),
-        np.append(column.high, int(column.people.max(initial=0))),
-    )

@@ -13,7 +13,7 @@ from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
-from .covering import COARSE, Fitting, likeliest, require_secret, truth, whom
+from .covering import COARSE, Fitting, likeliest, require_secret, truth
 
 
 class BackgroundKnowledge(ControlledAttack):
@@ -21,14 +21,14 @@ class BackgroundKnowledge(ControlledAttack):
 
     The intruder knows a person's quasi-identifiers, that they are in the data, and some values
     (`facts`) that the person does not have: drawn at random among those of the classes that fit
-    the person, the same for controls. He succeeds where one value is left, and it is the person's.
-    Numbers are learnt to one of 20 quantiles; missing and hidden values rule nothing out.
+    the person; where no class fits, of the whole release. Where one value is left he believes it;
+    else he guesses naively, the value that the release shows most. Numbers are learnt to one of 20
+    quantiles; missing and hidden values rule nothing out.
 
-    The naive guess is the value that the release shows most: it looks at no class, and the facts
-    are drawn from classes. Controls are people outside whom some class fits, too; where fewer than
-    2,000 are left, all people are tried on both sides. Facts that somebody chooses well tell more
-    than random ones. `guessed` in `detail` is how often the most frequent value that is left is
-    right, which decides nothing here: see inference.
+    The control is the same with people who are not in the data. Facts that somebody chooses well
+    tell more than random ones. `certain` in `detail` says of how many one value was left, `guessed`
+    how often the most frequent value that is left is right, which decides nothing here: see
+    inference.
     """
 
     name: ClassVar[str] = "background-knowledge"
@@ -37,8 +37,8 @@ class BackgroundKnowledge(ControlledAttack):
         "Machanavajjhala, Gehrke & Halpern 2007, Worst-case background knowledge"
     )
     knows: ClassVar[str] = (
-        "a person's quasi-identifiers, that they are in the data, and some values that they do not "
-        "have"
+        "the release, a person's quasi-identifiers, that they are in the data, and some values "
+        "that they do not have"
     )
 
     facts: int = Parameter(1, ge=0, description="values that are known not to be the person's")
@@ -54,12 +54,12 @@ class BackgroundKnowledge(ControlledAttack):
 
 
 class Outcome(NamedTuple):
-    """What comes of ruling values out, person by person."""
+    """What comes of ruling values out, person by person; float64."""
 
-    certain: np.ndarray
-    """float64: whether one value is left, and is theirs"""
+    alone: np.ndarray
+    """1 where one value is left"""
     guessed: np.ndarray
-    """float64: the credit of the most frequent value that is left"""
+    """the credit of the most frequent value that is left"""
 
 
 def _tried(
@@ -68,32 +68,38 @@ def _tried(
     bins = field.coded(COARSE).bins[secret]
     held = fitting.held(bins)
     own = truth(field, secret)
+    overall = np.asarray(held.sum(axis=0), dtype=np.float64).reshape(1, -1)
     covered = np.zeros(own.size, dtype=bool)
     credit = np.zeros((2, own.size))
     for rows, counts, hit in all_said(
         fitting.cover, held.indptr, held.indices, held.data, bins.count
     ):
         covered[rows] = hit
-        credit[:, rows] = ruled_out(counts, own[rows], facts, rng)
-    asked = whom(field, covered)
+        # Whom no class fits has the whole release for a class: the facts tell of them, too.
+        left = np.where(hit[:, None], counts, overall)
+        credit[:, rows] = ruled_out(left, own[rows], facts, rng)
+    naively = (own == likeliest(bins)).astype(np.float64)
+    alone, guessed = credit
+    # Who learns nothing guesses like everybody.
+    right = fitting.split(np.where(alone > 0, guessed, naively))
+    sure = fitting.split(alone)
     name = field.names[secret]
 
     def example(i: int) -> Mapping[str, Any]:
-        return {"learnt": {name: field.person(int(asked.inside[i]))[name]}, "facts": facts}
+        return {"learnt": {name: field.person(i)[name]}, "facts": facts} if sure[0][i] else {}
 
-    naively = (own == likeliest(bins)).astype(np.float64)
-    parts = [fitting.split(one) for one in (*credit, naively)]
-    certain, guessed, naive = [(a[asked.inside], b[asked.outside]) for a, b in parts]
+    fitted, often = fitting.split(covered), fitting.split(guessed)
     return Trial(
         name,
-        *certain,
-        easy=naive,
-        who=asked.inside,
-        who_outside=asked.outside,
+        *right,
+        easy=fitting.split(naively),
         detail={
-            "tried_on": "everybody" if asked.all else "people whom a class fits",
-            "guessed": float(guessed[0].mean()),
-            "guessed_of_others": float(guessed[1].mean()),
+            "fitted": float(fitted[0].mean()),
+            "fitted_of_others": float(fitted[1].mean()),
+            "certain": float(sure[0].mean()),
+            "certain_of_others": float(sure[1].mean()),
+            "guessed": float(often[0].mean()),
+            "guessed_of_others": float(often[1].mean()),
         },
         example=example,
     )
@@ -115,9 +121,8 @@ def ruled_out(counts: np.ndarray, own: np.ndarray, facts: int, rng: np.random.Ge
     else:
         gone = np.isfinite(order) & (facts > 0)
     left = np.where(gone, 0.0, counts)
-    one = (left > 0).sum(axis=1) == 1
-    certain = one & (left[rows, np.maximum(own, 0)] > 0) & known
-    return Outcome(certain.astype(np.float64), credited(left, own))
+    alone = (left > 0).sum(axis=1) == 1
+    return Outcome(alone.astype(np.float64), credited(left, own))
 
 
 def credited(weights: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -123,6 +123,11 @@ class Fitting:
     @classmethod
     def of(cls, field: Field, columns: Sequence[int], quantiles: int | None = None) -> Fitting:
         """By these columns, as they are or cut at quantiles."""
+        if not columns:
+            raise MeasureError(
+                "no column is known by which to look anybody up",
+                remedy='give a column role = "quasi"',
+            )
         found = [
             column_as_it_is(field, j) if quantiles is None else column_in_bins(field, j, quantiles)
             for j in columns

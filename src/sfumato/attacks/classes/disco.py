@@ -38,7 +38,7 @@ class DiSCO(ControlledAttack):
     paper: ClassVar[str] = (
         "Raab, Nowok & Dibben 2024, Practical privacy metrics for synthetic data (DiSCO)"
     )
-    knows: ClassVar[str] = "a person's keys and the release"
+    knows: ClassVar[str] = "the release and a person's keys"
 
     keys: tuple[str, ...] = Parameter(
         (), description="columns that the intruder knows; the quasi-identifiers unless given"

@@ -40,7 +40,8 @@ class Minimality(ControlledAttack):
     a person is the value most frequent in the kept deals, ties sharing; where no deal is kept, or
     no cut would keep k, that of the class. Numbers are guessed to one of 20 quantiles.
 
-    The naive guess is the class's most frequent value. The control: a random person outside the
+    The naive guess is the class's most frequent value, which tells what a class tells by itself
+    (see homogeneity); the figure is what is got beyond it. The control: a random person outside the
     data whom the class covers takes the place of each person inside. People whose class covers
     nobody outside are left out. The cut is one that any search would try; an intruder who runs the
     search itself on each deal learns more.
@@ -52,7 +53,8 @@ class Minimality(ControlledAttack):
         "Wong, Fu, Wang & Pei 2007, Minimality attack in privacy preserving data publishing, VLDB"
     )
     knows: ClassVar[str] = (
-        "the quasi-identifiers of everybody in the data, and the plan with its criteria"
+        "the release, the quasi-identifiers of everybody in the data, and the plan with its "
+        "criteria"
     )
 
     deals: int = Parameter(200, ge=10, description="how often a class's values are dealt out")
@@ -119,6 +121,7 @@ class Minimality(ControlledAttack):
             answers(left, 1 - side, own_inside),
             answers(moved, 1 - other, own_outside),
             easy=(credited(naive, own_inside), credited(naive, own_outside)),
+            beyond=True,
             who=asked.inside,
             who_outside=asked.outside,
             detail={

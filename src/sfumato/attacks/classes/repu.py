@@ -35,7 +35,9 @@ class RepU(ControlledAttack):
         "Raab, Nowok & Dibben 2024, Practical privacy metrics for synthetic data (replicated "
         "uniques)"
     )
-    knows: ClassVar[str] = "the keys of a number of people, some of whom are in the data"
+    knows: ClassVar[str] = (
+        "the release, and the keys of a number of people, some of whom are in the data"
+    )
 
     keys: tuple[str, ...] = Parameter(
         (), description="columns that the intruder knows; the quasi-identifiers unless given"

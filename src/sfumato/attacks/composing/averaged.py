@@ -22,8 +22,12 @@ from ..mechanism.map import close
 
 EQUAL = 0.9
 """A column was left alone if so many of its values are in both releases."""
+FOUND = 0.5
+"""Unless so many records are found by what is equal, some of it was given to others."""
 DIFFERENT = 0.5
 """Noise is independent if at most so many of the linked numbers are the same."""
+_TURNS = 2
+"""How often records are linked again, by distances that the links before suggest."""
 _FEWEST = 30
 """Linked records by which variances are told."""
 
@@ -42,19 +46,27 @@ class Averaged(NamedTuple):
     """the share of numbers that were found in another release"""
 
 
-def averaged(fields: Sequence[Field], name: str, rng: np.random.Generator) -> Averaged | None:
+Nearest = dict[tuple[int, ...], np.ndarray]
+"""By the columns that are known, the released record nearest to each person."""
+
+
+def averaged(
+    fields: Sequence[Field], name: str, rng: np.random.Generator, nearest: Nearest
+) -> Averaged | None:
     """The average over releases of a column of numbers, of the records nearest to people in the
-    last release; None where no other release perturbed it anew."""
+    last release; None where no other release perturbed it anew. What is nearest is kept."""
     last = fields[-1]
     if not shows_numbers(last, name):
         return None
     j = last.names.index(name)
-    known = [k for k in last.known if k != j]
-    others = [one for one in fields[:-1] if shows_numbers(one, name)]
+    known = tuple(k for k in last.known if k != j)
+    others = [one for one in fields[:-1] if one.released and shows_numbers(one, name)]
     if not known or not others or not last.released:
         return None
-    search = Neighbours(Columns.of(last, known), rng.permutation(last.released))
-    rows, at = np.unique(search.nearest(1)[:, 0], return_inverse=True)
+    if known not in nearest:
+        search = Neighbours(Columns.of(last, known), rng.permutation(last.released))
+        nearest[known] = search.nearest(1)[:, 0]
+    rows, at = np.unique(nearest[known], return_inverse=True)
     inside, outside, released = (one[:, j] for one in last.numbers)
     found = [released[rows]]
     for other in others:
@@ -92,10 +104,6 @@ def shows_numbers(field: Field, name: str) -> bool:
 def linked(one: Field, other: Field, rows: np.ndarray, noisy: str) -> np.ndarray:
     """int64: of some records of one release, the record of another that is most like it; -1 where
     none is equal in the columns that both left alone. One column is known to be noisy."""
-    from scipy.spatial import cKDTree
-
-    if not other.released:
-        return np.full(rows.size, -1, dtype=np.int64)
     keys, points = [], []
     for name in (n for n in one.names if n in other.names):
         codes = in_one_numbering([one.pair.masked[name], other.pair.masked[name]])
@@ -105,37 +113,46 @@ def linked(one: Field, other: Field, rows: np.ndarray, noisy: str) -> np.ndarray
             # A gap lies in the middle.
             both = (_standardized(one, name)[rows], _standardized(other, name))
             points.append(np.nan_to_num(np.concatenate(both)))
-    group = _groups(keys, rows.size, rows.size + other.released)
-    near = np.column_stack([np.zeros((group.size, 0)), *points])
+    near = np.column_stack([np.zeros((rows.size + other.released, 0)), *points])
+    link = _nearest(keys, near, rows.size)[1]
+    # Columns whose values were only given to others hold as many of each. Without them more records
+    # are found, and nearer ones.
+    while keys and np.mean(link >= 0) < FOUND:
+        rest = [keys[:i] + keys[i + 1 :] for i in range(len(keys))]
+        found = [_nearest(some, near, rows.size) for some in rest]
+        best = max(range(len(rest)), key=lambda i: _worth(*found[i]))
+        keys, link = rest[best], found[best][1]
+    for _ in range(_TURNS if near.shape[1] > 1 else 0):
+        if not (link >= 0).any():
+            break
+        # What hardly differs between linked records says more than what was moved far.
+        moved = np.abs(near[: rows.size] - near[rows.size :][link])[link >= 0]
+        near = near / np.maximum(np.median(moved, axis=0), 1e-3 * near.std(axis=0) + 1e-12)
+        link = _nearest(keys, near, rows.size)[1]
+    return link
+
+
+def _worth(away: np.ndarray, link: np.ndarray) -> tuple[float, float]:
+    """Links are better where enough are found, then where they are nearer."""
+    return min(float(np.mean(link >= 0)), FOUND), -float(np.median(away))
+
+
+def _nearest(
+    keys: Sequence[np.ndarray], near: np.ndarray, first: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far the nearest of the later rows is from each of the first, and its number there; -1
+    where none has the same keys."""
+    from scipy.spatial import cKDTree
+
+    group = np.zeros(len(near), dtype=np.int64)
+    if keys:
+        frame = pl.DataFrame({str(i): key for i, key in enumerate(keys)})
+        group = np.unique(frame.hash_rows().to_numpy(), return_inverse=True)[1].reshape(-1)
     # Groups lie farther apart than any two records of one.
     wide = float(np.sqrt((np.ptp(near, axis=0) ** 2).sum())) if near.size else 0.0
     place = np.column_stack((group * (2.0 * wide + 1.0), near))
-    away, link = cKDTree(place[rows.size :]).query(place[: rows.size])
-    return np.where(away < wide + 0.5, link, -1).astype(np.int64)
-
-
-def _groups(keys: Sequence[np.ndarray], first: int, many: int) -> np.ndarray:
-    """int64: rows with the same number are equal in these columns. Columns whose values were only
-    given to others hold as many of each, and are left out: without them more of the first rows are
-    found among the rest."""
-
-    def grouped(some: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
-        if not some:
-            return np.zeros(many, dtype=np.int64), 1.0
-        frame = pl.DataFrame({str(i): key for i, key in enumerate(some)})
-        number = np.unique(frame.hash_rows().to_numpy(), return_inverse=True)[1].reshape(-1)
-        there = np.zeros(number.size, dtype=bool)
-        there[number[first:]] = True
-        return number, float(there[number[:first]].mean())
-
-    kept = list(keys)
-    found = grouped(kept)
-    while kept and found[1] < EQUAL:
-        rest = [grouped(kept[:i] + kept[i + 1 :]) for i in range(len(kept))]
-        best = int(np.argmax([share for _, share in rest]))
-        found = rest[best]
-        del kept[best]
-    return found[0]
+    away, link = cKDTree(place[first:]).query(place[:first])
+    return away, np.where(away < wide + 0.5, link, -1).astype(np.int64)
 
 
 def _alike(here: np.ndarray, there: np.ndarray) -> bool:
@@ -181,4 +198,4 @@ def mean_by(numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
     here = np.isfinite(numbers)
     total = (here * weights).sum(axis=1)
     sums = (np.where(here, numbers, 0.0) * weights).sum(axis=1)
-    return np.divide(sums, total, out=np.full(len(numbers), np.nan), where=total > 0)
+    return np.asarray(np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0))

@@ -20,7 +20,6 @@ from scipy import sparse
 
 from ...data.generalized.bins import Bins
 from ...data.linkage.earlier import read_release
-from ...errors import MeasureError
 from ...kernels.coverage.said import all_said
 from ...protocols import Context
 from ..classes.background_knowledge import credited
@@ -52,8 +51,10 @@ class Releases:
         strangers = np.ones(field.outside.size, dtype=bool)
         for path in paths:
             beside = field.beside(read_release(path, field.pair.original))
-            if not known_in(beside, field):
-                field.left_out[Path(path).name] = "the release shows nothing that is known of people"
+            if not beside.released or not known_in(beside, field):
+                field.left_out[Path(path).name] = (
+                    "the release shows nothing that is known of people"
+                )
                 continue
             rows = None if context.given is None else context.given.rows(path, field.pair.original)
             theirs = None if context.given is None else context.given.rows(path, field.others)
@@ -124,9 +125,7 @@ def weighed(fittings: Sequence[Fitting], held: Sequence[Any]) -> Iterator[Weighe
         for r, (fitting, part) in enumerate(zip(fittings, parts, strict=True)):
             cover = fitting.cover._replace(ranks=np.ascontiguousarray(fitting.cover.ranks[rows]))
             total = np.zeros((rows.size, widths[r]))
-            for at, sums, hit in all_said(
-                cover, part.indptr, part.indices, part.data, widths[r]
-            ):
+            for at, sums, hit in all_said(cover, part.indptr, part.indices, part.data, widths[r]):
                 total[at], fits[at, r] = sums, hit
             totals.append(total)
         yield Weighed(rows, totals, fits)
@@ -162,7 +161,10 @@ def guessed(releases: Releases, own: dict[str, np.ndarray]) -> dict[str, Guessed
     people = len(releases.there)
     found = {
         n: Guessed(
-            *(np.zeros(people) for _ in range(4)),
+            np.zeros(people),
+            np.zeros(people),
+            np.zeros(people),
+            np.zeros(people),
             np.zeros(people, dtype=bool),
             np.zeros((people, 2), dtype=np.int64),
         )
@@ -224,31 +226,58 @@ def _fill(
             present = block.fits[:, b - 1 : b + 1]
         who = np.flatnonzero(present[:, 0] != present[:, 1])
         came = present[who, 1:]
-        gain = np.where(came, after[who] - before[who], before[who] - after[who])
+        gain = np.maximum(np.where(came, after[who] - before[who], before[who] - after[who]), 0.0)
         rest = otherwise(np.where(came, after[who], before[who]), prior)
+        # Of several moves, the last of which the classes show anything.
+        tells = (gain.sum(axis=1) > 0) | ~into.came[rows[who]]
+        credit = credited(otherwise(gain, rest), own[who])
+        into.moved[rows[who]] = np.where(tells, credit, into.moved[rows[who]])
         into.came[rows[who]] = True
-        into.moved[rows[who]] = credited(otherwise(np.maximum(gain, 0.0), rest), own[who])
 
 
 def together(
     parts: Sequence[np.ndarray | None], there: np.ndarray, prior: np.ndarray
 ) -> np.ndarray:
-    """(people, values): how likely each value is by several releases. That somebody is of a class
-    is the likelier, the more often the class shows what they have; one class tells nothing of the
-    other beyond the value. A release in which somebody is not, or where nothing fits, is silent."""
+    """(people, values): how likely each value is by several releases.
+
+    That somebody is of a class is the likelier, the more often the class shows what they have, by
+    the share there over the share in all. Where two classes have nobody else in common, each tells
+    that for itself; the more they share, the less the rarity of a value in both says, which is
+    counted once then. A release in which somebody is not, where nothing fits, or which says the
+    very same as another is silent.
+    """
     found: np.ndarray | None = None
+    before: list[np.ndarray] = []
     for r, part in enumerate(parts):
         if part is None:
             continue
-        if found is None:
-            found = np.tile(prior, (len(part), 1))
         total = part.sum(axis=1, keepdims=True)
         speaks = (total > 0) & there[:, r : r + 1]
-        share = np.divide(part, total, out=np.zeros_like(part), where=total > 0)
-        factor = np.divide(share, prior, out=np.zeros_like(part), where=prior > 0)
+        for other in before:
+            speaks &= (part != other).any(axis=1, keepdims=True)
+        common = max((in_common(part, other, prior) for other in before), default=0.0)
+        before.append(part)
+        rarity = np.where(prior > 0, prior, 1.0) ** (1.0 - common**2)
+        factor = np.where(prior > 0, part, 0.0) / np.maximum(total, 1e-300) / rarity
+        found = np.tile(prior, (len(part), 1)) if found is None else found
         found *= np.where(speaks, factor, 1.0)
     assert found is not None
     return found
+
+
+def in_common(one: np.ndarray, other: np.ndarray, prior: np.ndarray) -> float:
+    """How much of the smaller of two classes is in the other, on average over people, by how alike
+    their values are: 0 to 1."""
+    sizes = one.sum(axis=1), other.sum(axis=1)
+    both = np.flatnonzero((sizes[0] > 0) & (sizes[1] > 0))
+    spread = 1.0 - float(prior @ prior)
+    if not both.size or spread <= 0.0:
+        return 0.0
+    a, b = (
+        part[both] / size[both, None] - prior for part, size in ((one, sizes[0]), (other, sizes[1]))
+    )
+    larger = np.maximum(sizes[0], sizes[1])[both]
+    return float(np.clip(np.mean((a * b).sum(axis=1) * larger) / spread, 0.0, 1.0))
 
 
 def otherwise(weights: np.ndarray, then: np.ndarray) -> np.ndarray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field as Parameter
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...errors import MeasureError
 from ...kernels.groups import group_modes
@@ -60,19 +61,16 @@ class Inference(ControlledAttack):
         shown = np.sort(order[: self.training])
         seed = int(context.rng.integers(2**31))
         found: list[Trial] = []
-        near: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+        learners: dict[tuple[int, ...], _Known] = {}
         for done, j in enumerate(secrets):
             known = tuple(k for k in field.known if k != j)
             if not known:
                 continue
-            secret = _Secret.of(field, j)
-            if known not in near:
-                search = Neighbours(Columns.of(field, known), order)
-                near[known] = search.index.group, search.nearest(1)[:, 0]
-            group, nearest = near[known]
-            best = secret.most_frequent(group, order)[group[nearest]]
-            features = _Features(Columns.of(field, known), context.rng)
-            trees = secret.learnt(features.released(shown), shown, features, self.rounds, seed)
+            if known not in learners:
+                learners[known] = _Known.of(Columns.of(field, known), order, shown, context.rng)
+            told, secret = learners[known], _Secret.of(field, j)
+            best = secret.most_frequent(told.group, order)[told.group[told.nearest]]
+            trees = secret.learnt(shown, told, self.rounds, seed)
             for how, guess in (("nearest record", best), ("boosted trees", trees)):
                 found.append(_trial(f"{field.names[j]} by {how}", secret, guess, field))
             report("guessing", done + 1, len(secrets))
@@ -165,34 +163,35 @@ class _Secret:
         found: np.ndarray = np.where(mode < 0, self.common, back[np.maximum(mode, 0)])
         return np.where(found < 0, self.common, found)
 
-    def learnt(
-        self, shown: np.ndarray, rows: np.ndarray, features: _Features, rounds: int, seed: int
-    ) -> np.ndarray:
+    def learnt(self, shown: np.ndarray, known: _Known, rounds: int, seed: int) -> np.ndarray:
         """What boosted trees guess of everybody, having been shown some released records."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-        told = self.cells[rows]
+        told = self.cells[shown]
         values, count = np.unique(told[told >= 0], return_counts=True)
         values = np.sort(values[np.argsort(-count, kind="stable")[:CLASSES]])
         few = self.values is None or count.size <= CLASSES
         kept = np.isin(told, values) if few else (told >= 0) & (told < self.missing)
-        people = len(features.columns.numbers)
-        if values.size < 2 or np.count_nonzero(kept) < 2:
-            return np.full(people, int(values[0]) if values.size else self.common)
+        x = known.shown[kept]
+        tells = ~np.isnan(x).all(axis=0)
+        x, people = x[:, tells], known.people[:, tells]
+        if values.size < 2 or len(x) < 2 or not tells.any():
+            return np.full(len(people), self.common)
         common: dict[str, Any] = {
             "max_iter": rounds,
             "learning_rate": 0.2,
             "early_stopping": False,
-            "categorical_features": features.categorical,
+            "categorical_features": known.categorical[tells],
             "random_state": seed,
         }
-        x = features.people()
-        if few:
-            trees = HistGradientBoostingClassifier(**common).fit(shown[kept], told[kept])
-            return np.asarray(trees.predict(x), dtype=np.int64)
-        assert self.values is not None
-        line = HistGradientBoostingRegressor(loss="absolute_error", **common)
-        guess = line.fit(shown[kept], self.values[told[kept]]).predict(x)
+        # Trees this small are grown sooner than threads agree on them.
+        with threadpool_limits(1, "openmp"):
+            if few:
+                trees = HistGradientBoostingClassifier(**common).fit(x, told[kept])
+                return np.asarray(trees.predict(people), dtype=np.int64)
+            assert self.values is not None
+            line = HistGradientBoostingRegressor(loss="absolute_error", **common)
+            guess = line.fit(x, self.values[told[kept]]).predict(people)
         at = np.clip(np.searchsorted(self.values, guess), 1, self.values.size - 1)
         at -= guess - self.values[at - 1] < self.values[at] - guess
         return np.asarray(at, dtype=np.int64)
@@ -204,32 +203,40 @@ class _Secret:
         return float(self.values[guess])
 
 
-class _Features:
-    """Known columns as trees take them: numbers, and categories by how frequent they are."""
+class _Known(NamedTuple):
+    """What is learnt of everybody from their known columns, whatever is guessed."""
 
-    def __init__(self, columns: Columns, rng: np.random.Generator) -> None:
-        self.columns = columns
-        self.categorical = [False] * columns.measured + [True] * len(columns.bins)
-        self._rank = []
-        for c, bins in enumerate(columns.bins):
-            exact = np.bincount(columns.cells[:, c], minlength=bins.count)[: bins.count]
-            rank = np.argsort(np.argsort(-exact, kind="stable"))
-            self._rank.append(np.minimum(rank, FEATURE))
-        self._rng = rng
+    group: np.ndarray
+    """of each released record, which of them are equal"""
+    nearest: np.ndarray
+    """the nearest released record of each of the people"""
+    people: np.ndarray
+    """float64 (people, columns), as trees take them"""
+    shown: np.ndarray
+    """float64 (records that trees are shown, columns)"""
+    categorical: np.ndarray
+    """bool: of the columns"""
 
-    def _matrix(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        ranks = [rank[codes[:, c]] for c, rank in enumerate(self._rank)]
-        return np.column_stack((numbers, *ranks)).astype(np.float64)
-
-    def people(self) -> np.ndarray:
-        """Everybody."""
-        return self._matrix(self.columns.numbers, self.columns.codes)
-
-    def released(self, rows: np.ndarray) -> np.ndarray:
-        """Some released records; a category is drawn from what a label stands for."""
-        of = self.columns
-        codes = of.cells[rows].astype(np.int64)
+    @classmethod
+    def of(
+        cls, of: Columns, order: np.ndarray, rows: np.ndarray, rng: np.random.Generator
+    ) -> _Known:
+        """Trees take numbers as they are, and categories by how frequent they are in the release;
+        one is drawn from what a label stands for."""
+        search = Neighbours(of, order)
+        codes, cells = [], []
         for c, bins in enumerate(of.bins):
-            labels = np.flatnonzero(codes[:, c] >= bins.count)
-            codes[labels, c] = drawn(bins.spread, codes[labels, c], self._rng)
-        return self._matrix(of.middle[rows], codes)
+            exact = np.bincount(of.cells[:, c], minlength=bins.count)[: bins.count]
+            rank = np.minimum(np.argsort(np.argsort(-exact, kind="stable")), FEATURE)
+            shown = of.cells[rows, c].astype(np.int64)
+            labels = np.flatnonzero(shown >= bins.count)
+            shown[labels] = drawn(bins.spread, shown[labels], rng)
+            codes.append(rank[of.codes[:, c]])
+            cells.append(rank[shown])
+        return cls(
+            search.index.group,
+            search.nearest(1)[:, 0],
+            np.column_stack((of.numbers, *codes)).astype(np.float64),
+            np.column_stack((of.middle[rows], *cells)).astype(np.float64),
+            np.arange(of.measured + len(of.bins)) >= of.measured,
+        )

@@ -90,7 +90,8 @@ class Linkability(ControlledAttack):
         left = [j for j in field.known if j not in (*first, *second)]
         if not first and not second:
             first, second = left[::2], left[1::2]
-        first, second = first or left, second or left
+        else:
+            first, second = first or left, second or left
         if not first or not second:
             raise MeasureError(
                 "linkability needs two known columns, one for each source",

@@ -14,7 +14,7 @@ from ..controlled import ControlledAttack, Trial
 from ..field import Field
 from .columns import Columns
 from .questions import Conditions, Questions
-from .singling_out import MOST, chosen_columns, counted, described, isolated
+from .singling_out import MOST, chosen_columns, counted, described, isolated, more_attempts
 
 LIGHT = 10
 """A predicate may weigh at most one in so many times the people in the data."""
@@ -34,7 +34,8 @@ class PredicateSinglingOut(ControlledAttack):
     share among half of the people outside; the hash is made so light that both together weigh at
     most one in ten times the n people in the data. The most promising predicates are kept. One
     succeeds if exactly one of the people in the data fits. The control: exactly one of as many of
-    the other half of the people outside, extrapolated where these are fewer. The naive guess is
+    the other half of the people outside; where these are fewer, both are compared at their number,
+    and what is found is taken to grow with the people. The naive guess is
     a predicate of the same weight w made without the release, which isolates somebody with
     probability n w (1 - w)^(n-1); `baseline` is that of the predicates as they were weighed.
 
@@ -52,7 +53,7 @@ class PredicateSinglingOut(ControlledAttack):
     sample: int = Parameter(
         0, ge=0, description="people among whom one is isolated, and controls; 0: all"
     )
-    attempts: int = Parameter(4_000, ge=1, description="predicates to try")
+    attempts: int = Parameter(4_000, ge=1, description="predicates to try; of fewer controls more")
 
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
         n, m = int(field.inside.size), int(field.outside.size)
@@ -65,7 +66,8 @@ class PredicateSinglingOut(ControlledAttack):
         questions = Questions(Columns.of(field, range(len(field.names))))
         order = n + rng.permutation(m)
         weighers, controls = np.sort(order[: m // 2]), np.sort(order[m // 2 :])
-        made = _boxes(questions, field, TRIES * self.attempts, rng)
+        most = more_attempts(self.attempts, n, controls.size)
+        made = _boxes(questions, field, TRIES * most, rng)
         if not len(made):
             raise MeasureError(
                 "every cell of the release is suppressed: it has no boxes",
@@ -77,13 +79,13 @@ class PredicateSinglingOut(ControlledAttack):
         with np.errstate(divide="ignore"):
             hashed = np.minimum(1.0 / np.maximum(size, 1.0), 1.0 / (LIGHT * n * weight))
         promise = size * hashed
-        best = np.sort(np.argsort(-promise, kind="stable")[: self.attempts])
+        best = np.sort(np.argsort(-promise, kind="stable")[:most])
         made, weight, hashed = made.of(best), weight[best], hashed[best]
         how = {"seeds": rng.integers(2**63, size=best.size).astype(np.uint64), "weights": hashed}
         keys = _keys(questions.columns)
         own, theirs = (
-            questions.ask(questions.people(rows, keys), made, most, **how)
-            for rows, most in ((np.arange(n), MOST), (controls, counted(n, controls.size)))
+            questions.ask(questions.people(rows, keys), made, up_to, **how)
+            for rows, up_to in ((np.arange(n), MOST), (controls, counted(n, controls.size)))
         )
         places = np.where(theirs.first >= 0, controls[theirs.first] - n, -1)
         light = weight * hashed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,8 @@ ABOUT_ONE = (0.5, 1.5)
 MOST = 30.0
 """Fitting people are counted up to here."""
 ROUNDS = 8
+TIMES = 8.0
+"""So many times as many attempts are made at most where others are fewer."""
 ENDS = 20
 """Least and greatest values of a column that are tried as extremes."""
 
@@ -37,15 +39,17 @@ class SinglingOut(ControlledAttack):
     for, or a part of that. A description is kept if exactly one released record is expected to fit
     (a cell that stands for several values fits with a probability). It succeeds if exactly one of
     the people in the data fits. The control: exactly one of as many others; where there are more of
-    them, of as many drawn from them; where there are fewer, as many as there would be, by how many
-    of those there are fit. The naive guess is the best that anybody can do without the release:
-    a description of one in n people, which singles one out with probability (1 - 1/n)^(n-1).
+    them, of as many drawn from them; where there are fewer, both are compared at their number, and
+    what is found is taken to grow with the people. The naive guess is the best that anybody can do
+    without the release: a description of one in n people, which singles one out with probability
+    (1 - 1/n)^(n-1).
 
     Attempts are descriptions. Where fewer than 2,000 can be made in so many tries, those that could
     not be made are failures, inside and outside; then descriptions that fit a few released records
-    (of a group, say) are tried on their own. Everybody is attacked unless `sample` says otherwise:
-    who is the only one in a sample need not be the only one. It shows who can be pointed at, not
-    that anything is learnt about them.
+    (of a group, say) are tried on their own. Where others are fewer than the people in the data, as
+    many more are tried, up to eight times as many; never more than there are people. Everybody is
+    attacked unless `sample` says otherwise: who is the only one in a sample need not be the only
+    one. It shows who can be pointed at, not that anything is learnt about them.
     """
 
     name: ClassVar[str] = "singling-out"
@@ -58,7 +62,9 @@ class SinglingOut(ControlledAttack):
     sample: int = Parameter(
         0, ge=0, description="people among whom one is singled out, and controls; 0: all"
     )
-    attempts: int = Parameter(4_000, ge=1, description="descriptions to try, of each kind")
+    attempts: int = Parameter(
+        4_000, ge=1, description="descriptions to try, of each kind; of fewer others more"
+    )
 
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
         questions = Questions(Columns.of(field, range(len(field.names))))
@@ -75,12 +81,12 @@ class SinglingOut(ControlledAttack):
 
     def _one(self, questions: Questions, judge: Judge, rng: np.random.Generator) -> Trial:
         """Values that occur once, and extremes, of single columns."""
-        made = single_columns(questions.columns)
+        made, most = single_columns(questions.columns), judge.enough(self.attempts)
         # In a random order: a column with many values that occur once is not tried alone.
-        made = made.of(rng.permutation(len(made))[: 2 * self.attempts])
+        made = made.of(rng.permutation(len(made))[: 2 * most])
         expected = questions.ask(questions.released, made, ABOUT_ONE[1]).expected
         kept = np.flatnonzero((expected >= ABOUT_ONE[0]) & (expected <= ABOUT_ONE[1]))
-        return judge.trial("one column", made.of(kept[: self.attempts]), judge.records)
+        return judge.trial("one column", made.of(kept[:most]), judge.records)
 
     def _several(self, questions: Questions, judge: Judge, rng: np.random.Generator) -> list[Trial]:
         """A record's values on several columns."""
@@ -89,9 +95,9 @@ class SinglingOut(ControlledAttack):
         sizes: list[np.ndarray] = []
         asked = np.empty(0, np.uint64)
         kept = tries = 0
-        order = rng.permutation(judge.records)
+        order, most = rng.permutation(judge.records), judge.enough(self.attempts)
         for turn in range(ROUNDS):
-            rows = np.roll(order, -turn * self.attempts)[: self.attempts]
+            rows = np.roll(order, -turn * most)[:most]
             chosen = chosen_columns(rows.size, len(questions.columns.names), rng)
             made = questions.of_records(rows, chosen, rng)
             tries += rows.size
@@ -104,15 +110,15 @@ class SinglingOut(ControlledAttack):
             few = np.flatnonzero((expected > ABOUT_ONE[1]) & (expected <= MOST))
             groups.append(made.of(few))
             sizes.append(expected[few])
-            found.append(made.of(np.flatnonzero(good)[: self.attempts - kept]))
+            found.append(made.of(np.flatnonzero(good)[: most - kept]))
             kept += len(found[-1])
-            report("describing people", kept, self.attempts)
-            if kept >= self.attempts:
+            report("describing people", kept, most)
+            if kept >= most:
                 break
         trials = [judge.trial("several columns", Conditions.joined(found), tries)]
         size = np.concatenate(sizes)
         if kept < FEWEST <= size.size:
-            least = np.sort(np.argsort(size, kind="stable")[: self.attempts])
+            least = np.sort(np.argsort(size, kind="stable")[:most])
             made = Conditions.joined(groups).of(least)
             trials.append(judge.trial("several columns, of a few records", made, 0))
         return trials
@@ -127,6 +133,10 @@ class Judge:
         n = questions.columns.inside
         self.inside, self.outside = questions.people(slice(0, n)), questions.people(slice(n, None))
 
+    def enough(self, attempts: int) -> int:
+        """How many attempts it takes."""
+        return more_attempts(attempts, self.field.inside.size, self.field.outside.size)
+
     def trial(self, what: str, made: Conditions, tries: int) -> Trial:
         """What came of predicates of which so many were tried to make."""
         people = self.field.inside.size, self.field.outside.size
@@ -138,6 +148,13 @@ class Judge:
             attempts=attempts, detail={"made": len(made) / max(attempts, 1)},
             example=lambda i: {"description": described(self.questions.columns, made, i)},
         )  # fmt: skip
+
+
+def more_attempts(attempts: int, people: int, others: int) -> int:
+    """Of fewer others as many more attempts tell the same; but more than there are people would be
+    about the same ones again and again, and tell less than they seem to."""
+    more = min(max(people / max(others, 1), 1.0), TIMES)
+    return min(round(attempts * more), people)
 
 
 def counted(people: int, others: int) -> float:
@@ -153,25 +170,35 @@ def isolated(
     *,
     attempts: int,
     weight: float | None = None,
+    example: Callable[[int], Mapping[str, Any]],
     **more: Any,
 ) -> Trial:
     """Predicates as a trial; attempts beyond them failed, since none could be made. The naive guess
     is a predicate of so much weight, of one in n unless given."""
     n, m = people
-    # From fewer others one extrapolates: as many fewer attempts tell as much as all of them do.
-    size = max(min(FEWEST, attempts), round(attempts * min(m / n, 1.0)))
-    told = np.linspace(0, attempts - 1, size).round().astype(np.int64)
-    lacking = np.zeros(attempts - own.expected.size)
-    nobody = np.full(lacking.size, -1, np.int64)
+    lacking = attempts - own.expected.size
+    none, nobody = np.zeros(lacking), np.full(lacking, -1, np.int64)
+    ours, others = (
+        Fits(np.concatenate((found.expected, none)), np.concatenate((found.first, nobody)))
+        for found in (own, theirs)
+    )
+    inside, outside, error = isolation(ours, others, n, m)
+    # An attempt that is extrapolated far is about people of both kinds.
+    who_outside = others.first if m >= 0.9 * n else np.full(attempts, -1, np.int64)
     w = 1.0 / n if weight is None else weight
     naive = np.full(attempts, n * w * (1.0 - w) ** (n - 1))
+    # No number of attempts makes up for people: of fewer than are needed, fewer are told.
+    told = [attempts if k >= FEWEST else min(attempts, k) for k in people]
+    kept, left = (np.linspace(0, attempts - 1, k).round().astype(np.int64) for k in told)
     return Trial(
         what,
-        np.concatenate(((own.expected == 1.0).astype(np.float64), lacking)),
-        np.concatenate((isolation(theirs.expected, n, m), lacking))[told],
-        easy=(naive, naive[told]),
-        who=np.concatenate((own.first, nobody)),
-        who_outside=np.concatenate((theirs.first, nobody))[told],
+        inside[kept],
+        outside[left],
+        easy=(naive[kept], naive[left]),
+        who=ours.first[kept],
+        who_outside=who_outside[left],
+        error=error * math.sqrt(attempts / max(left.size, 1)),
+        example=lambda i: example(int(kept[i])),
         **more,
     )
 

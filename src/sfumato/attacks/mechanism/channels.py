@@ -73,14 +73,16 @@ class Channel:
     @property
     def back(self) -> np.ndarray:
         """(places, bins): what a cell was, with the release's own frequencies as the prior."""
-        joint = (self.chance * self.prior[:, None]).T
+        joint: np.ndarray = (self.chance * self.prior[:, None]).T
         total = joint.sum(axis=1, keepdims=True)
-        return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+        found = np.zeros_like(joint)
+        np.divide(joint, total, out=found, where=total > 0)
+        return found
 
     @property
     def missing(self) -> int:
         """The bin of missing values."""
-        return self.chance.shape[0] - 1
+        return len(self.chance) - 1
 
 
 Column = Equal | Channel
@@ -124,6 +126,9 @@ def _of_numbers(field: Field, j: int, steps: Sequence[Step], smooth: float, gap:
     here = np.isfinite(y)
     edges = cut(y, QUANTILES).edges.copy() if here.any() else np.array([-np.inf, np.inf])
     edges[0], edges[-1] = -np.inf, np.inf
+    if edges.size > 2 and not (y > edges[-2]).any():
+        # The largest number is an end of quantiles: what exceeds it goes with it.
+        edges = np.delete(edges, -2)
     count = edges.size - 1
     cells = _placed(y, edges)
     cells[hidden] = count
@@ -209,7 +214,7 @@ def _moved(
     none = np.zeros(known)
     scale = Scale(
         column.name, shares, texts, tuple(column.categories), none, none, 0.0, 1.0,
-        field.released, smooth, gap,
+        round(float(prior[:known].sum()) * field.released), smooth, gap,
     )  # fmt: skip
     found = np.eye(bins.count)
     found[:known, :known] = transitions(steps, scale) if steps else unknown(scale)
@@ -218,13 +223,13 @@ def _moved(
 
 def _doubted(chance: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Chances of which none is nothing: any cell may have come about otherwise."""
-    return (1.0 - DOUBT) * chance + DOUBT * often(cells, chance.shape[1])
+    return np.asarray((1.0 - DOUBT) * chance + DOUBT * often(cells, chance.shape[1]))
 
 
 def often(cells: np.ndarray, places: int) -> np.ndarray:
     """The share of each place, as if each had occurred once more."""
     found = np.bincount(cells, minlength=places) + 1.0
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 def _known(prior: np.ndarray) -> np.ndarray:

@@ -32,22 +32,24 @@ class MaximumAPosteriori(ControlledAttack):
     The intruder knows how the release was made, with all parameters, and everything about a person
     but one masked column. Each released record has a likelihood of being the person's and not just
     anybody's: the product, over the known columns, of the chance that the person's value becomes
-    the record's (PRAM by its matrix, rank swapping evenly within p, swapping at a rate by the
+    the record's (PRAM by its matrix, rank swapping by how far ranks go, swapping at a rate by the
     frequencies, noise by its variance, groups by how far they lie apart; whatever no step touched
-    must be equal), divided by how frequent the record's value is. What the records show in the masked column, weighted so, is turned back into what it was by the same
-    chances, with the release's own frequencies as the prior, and the likeliest value is the guess;
-    of numbers the one with most within 5 % of it. Columns count as masked independently of one
-    another. A step of unknown chances is taken to leave a value or to move it about as far as a
-    density estimate would smooth it; without any published step that is so of every column.
+    must be equal), divided by how frequent the record's value is. What the records show in the
+    masked column, weighted so, is turned back into what it was by the same chances, with the
+    release's own frequencies as the prior, and the likeliest value is the guess; of numbers the one
+    with most within 5 % of it. Columns count as masked independently of one another. A step of
+    unknown chances, such as svd-swap and pica, is taken to leave a value or to move it about as far
+    as a density estimate would smooth it (chances with longer tails find fewer people); without any
+    published step that is so of every column.
 
     A guess succeeds if it is the person's value, or within 5 % of the guess. Where a release holds
     labels in place of numbers, guesses and truth are compared in 255 quantile bins. Each masked
     column is a trial. The naive guess is the most frequent released value, the median of numbers;
     the control the same guesses of people who are not in the data. All released records are
     compared with each person: where they are many, fewer people are attacked, 2,000 at least, and
-    if that is still too much, a random part of the records, which `detail` says. It
-    cannot show what a better model of the method would get, such as noise that is known to be
-    correlated.
+    if that is still too much, a random part of the records, which `detail` says. It cannot show
+    what a better model of the method would get, such as noise that is known to be correlated, or
+    swaps that are known to stay within a class.
     """
 
     name: ClassVar[str] = "maximum-a-posteriori"

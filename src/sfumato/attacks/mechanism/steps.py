@@ -1,4 +1,4 @@
-"""What published steps say of the columns that they masked: the chance that a value becomes another.
+"""What published steps say of a value that they masked: the chance that it becomes another.
 
 Steps are known by their names and declared parameters alone. Where a chance depends on the data (a
 variance, frequencies, ranks) the release's own is taken, since an intruder has no other. A step of
@@ -8,7 +8,7 @@ would smooth it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,10 @@ from . import chances
 
 Step = Method | Partitioner
 
-GROUPING = ("microaggregation", "individual-ranking", "lossy-compression", "multivariate-rounding")
+REPLACING = (
+    "microaggregation", "individual-ranking", "lossy-compression", "rounding",
+    "multivariate-rounding", "top-bottom-coding",
+)  # fmt: skip
 """Methods that put other values in the place of the true ones, without drawing any."""
 STAY = 0.8
 """What `pram` does where it is told neither how many stay nor how many change."""
@@ -64,7 +67,7 @@ def changing(
     may have been given one label, which tells the truth, or something else; the release shows."""
     found: dict[str, list[Step]] = {}
     for step in steps:
-        if isinstance(step, Method) and step.perturbs is False and step.name not in GROUPING:
+        if isinstance(step, Method) and step.perturbs is False and step.name not in REPLACING:
             continue
         every = isinstance(step, Method) and step.perturbs is None
         for name in original.names if every else acted_on(step, original):
@@ -86,9 +89,9 @@ def unknown(scale: Scale) -> np.ndarray:
     """A step of which nothing is known."""
     stay = np.eye(scale.shares.size)
     if not scale.numeric:
-        return (1.0 - scale.smooth**2) * stay + scale.smooth**2 * scale.shares[None, :]
+        return chances.drawn_anew(scale.shares, scale.smooth**2)
     spread = np.full(scale.worth.size, scale.smooth * scale.deviation)
-    return (stay + chances.normal(scale.worth, spread, scale.edges)) / 2.0
+    return np.asarray((stay + chances.normal(scale.worth, spread, scale.edges)) / 2.0)
 
 
 def _by_step(step: Step, scale: Scale) -> np.ndarray:
@@ -113,19 +116,29 @@ def _additive(step: Any, scale: Scale) -> np.ndarray:
     return chances.normal(means, np.full(means.size, noise), scale.edges)
 
 
+def _by_density(step: Any, scale: Scale) -> np.ndarray:
+    """Noise by the distance to other records, of which the release shows about how far they lie."""
+    if not scale.numeric:
+        return unknown(scale)
+    noise = max(float(step.amount) * scale.gap, float(step.floor)) * scale.deviation
+    return chances.normal(scale.worth, np.full(scale.worth.size, noise), scale.edges)
+
+
 def _multiplicative(step: Any, scale: Scale) -> np.ndarray:
     if not scale.numeric:
         return unknown(scale)
-    spread = np.abs(scale.worth) * np.sqrt(float(step.amount))
-    return chances.normal(scale.worth, spread, scale.edges)
+    amount = float(step.amount)
+    if step.correlated:
+        # The variance of the factors' logarithms is that of the values' times the amount.
+        logs = np.log(np.maximum(scale.worth, 1e-300))
+        mean = float(logs @ scale.shares)
+        variance = float((logs - mean) ** 2 @ scale.shares) * amount / (1.0 + amount)
+        amount = float(np.expm1(min(variance, 100.0)))
+    return chances.normal(scale.worth, np.abs(scale.worth) * np.sqrt(amount), scale.edges)
 
 
 def _scores(step: Any, scale: Scale) -> np.ndarray:
     return chances.normal_scores(scale.shares, float(step.amount))
-
-
-def _reach(step: Any, scale: Scale) -> float:
-    return step.count / max(scale.records, 1) if step.count else step.p / 100.0
 
 
 def _ordered(made: Callable[[Any, Scale], np.ndarray]) -> Callable[[Any, Scale], np.ndarray]:
@@ -146,23 +159,21 @@ def _ordered(made: Callable[[Any, Scale], np.ndarray]) -> Callable[[Any, Scale],
 
 
 def _rank_swap(step: Any, scale: Scale) -> np.ndarray:
-    return chances.within_ranks(scale.shares, _reach(step, scale))
+    return chances.swapped_within(scale.shares, step.reach(scale.records) / max(scale.records, 1))
 
 
 def _block_ranks(step: Any, scale: Scale) -> np.ndarray:
-    width = _reach(step, scale)
-    return chances.by_distance(scale.shares, lambda d: np.maximum(1.0 - d / width, 0.0))
+    width = (step.reach(scale.records) + 1) / max(scale.records, 1)
+    return chances.within_blocks(scale.shares, width)
 
 
 def _rank_distances(step: Any, scale: Scale) -> np.ndarray:
-    width = _reach(step, scale)
-    mean, spread = step.mean * width, step.deviation * width
-    return chances.by_distance(scale.shares, lambda d: np.exp(-(((d - mean) / spread) ** 2) / 2))
+    width = step.scale(scale.records) / max(scale.records, 1)
+    return chances.at_distances(scale.shares, step.mean * width, step.deviation * width)
 
 
 def _rank_buckets(step: Any, scale: Scale) -> np.ndarray:
-    apart = float(step.buckets)
-    return chances.by_distance(scale.shares, lambda d: step.ratio ** np.round(d * apart))
+    return chances.between_buckets(scale.shares, step.buckets, step.ratio)
 
 
 def _grouped(step: Any, scale: Scale) -> np.ndarray:
@@ -182,26 +193,25 @@ def _ranked_groups(step: Any, scale: Scale) -> np.ndarray:
     return chances.normal(scale.worth, np.gradient(scale.worth) / np.sqrt(12.0), scale.edges)
 
 
+def _same(step: Any, scale: Scale) -> np.ndarray:
+    """What lies beyond the last value is in its bin already."""
+    return np.eye(scale.shares.size)
+
+
 def _pram(step: Any, scale: Scale) -> np.ndarray:
-    texts = scale.texts
-    if texts is None or step.estimated:
+    if scale.texts is None or step.estimated:
         return unknown(scale)
     here = np.flatnonzero(scale.shares > 0)
     found = np.eye(scale.shares.size)
-    if here.size < 2 and not step.matrix:
-        return found
     if step.matrix:
-        place = {text: i for i, text in enumerate(texts)}
-        for text, row in step.matrix.get(scale.name, {}).items():
-            if text in place:
-                found[place[text]] = 0.0
-                for to, chance in row.items():
-                    if to in place:
-                        found[place[text], place[to]] = chance
-        return chances.rows(found)
+        found = _given(step.matrix.get(scale.name, {}), scale.texts)
+        if not step.two_stage:
+            return found
+    if here.size < 2:
+        return found
     shares = scale.shares[here] / scale.shares[here].sum()
-    made = destinations(step.form, shares)
-    if step.two_stage or step.change is None:
+    made = found[np.ix_(here, here)] if step.matrix else destinations(step.form, shares)
+    if not step.matrix and (step.two_stage or step.change is None):
         stay = STAY if step.stay is None else step.stay
         lowest = float(np.diagonal(made).min())
         made = diluted(made, min((1.0 - stay) / max(1.0 - lowest, 1e-12), 1.0))
@@ -215,13 +225,23 @@ def _pram(step: Any, scale: Scale) -> np.ndarray:
     return found
 
 
+def _given(matrix: Mapping[str, Mapping[str, float]], texts: Sequence[str]) -> np.ndarray:
+    """A matrix that the plan spells out; a category of which it says nothing stays."""
+    place = {text: i for i, text in enumerate(texts)}
+    found = np.eye(len(texts))
+    for text in matrix:
+        if text in place:
+            found[place[text]] = [matrix[text].get(to, 0.0) for to in texts]
+    return chances.rows(found)
+
+
 _KNOWN: dict[str, Callable[[Any, Scale], np.ndarray]] = {
     "uncorrelated-noise": _additive,
     "correlated-noise": _additive,
     "mixture-noise": _additive,
     "coloured-mixture-noise": _additive,
     "resampled-noise": _additive,
-    "density-noise": _additive,
+    "density-noise": _by_density,
     "multiplicative-noise": _multiplicative,
     "normal-score-noise": _ordered(_scores),
     "rank-swap": _ordered(_rank_swap),
@@ -230,5 +250,7 @@ _KNOWN: dict[str, Callable[[Any, Scale], np.ndarray]] = {
     "rank-swap-p-buckets": _ordered(_rank_buckets),
     "microaggregation": _microaggregated,
     "individual-ranking": _ranked_groups,
+    "rounding": _ranked_groups,
+    "top-bottom-coding": _same,
     "pram": _ordered(_pram),
 }

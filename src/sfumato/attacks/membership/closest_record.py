@@ -31,8 +31,8 @@ class ClosestRecord(MembershipAttack):
 
     name: ClassVar[str] = "closest-record"
     knows: ClassVar[str] = (
-        "The intruder has the release, whole records of people of whom he asks whether they are in "
-        "it, and whole records of others who are not."
+        "the release but not its plan, whole records of people who may be in the data, and whole "
+        "records of others who are not"
     )
     paper: ClassVar[str] = (
         "Chen, Yu, Zhang & Fritz (2020), GAN-Leaks: a taxonomy of membership inference attacks "

@@ -33,8 +33,8 @@ class DensityRatio(MembershipAttack):
     name: ClassVar[str] = "density-ratio"
     aliases: ClassVar[tuple[str, ...]] = ("domias",)
     knows: ClassVar[str] = (
-        "The intruder has the release, whole records of people of whom he asks whether they are in "
-        "it, and whole records of others who are not."
+        "the release but not its plan, whole records of people who may be in the data, and whole "
+        "records of others who are not"
     )
     paper: ClassVar[str] = (
         "van Breugel, Sun, Qian & van der Schaar (2023), Membership inference attacks against "
@@ -44,11 +44,17 @@ class DensityRatio(MembershipAttack):
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
         near = near_of(field, context)
         detail = {"sampled": near.sampled} if near.sampled else {}
+        wide = {"smoothed": near.smoothed} if near.smoothed else {}
         scores = {f"{what} kernel": own - others for what, (own, others) in near.density.items()}
         # With half a record more in both, where nobody is the ratio is no accident of who is next.
         own, others = (np.log(np.exp(one) + 0.5) for one in near.density["narrow"])
         scores["counts"] = own - others
         return [
-            claimed(what, near.parts, *near.trial_scores(score), detail=detail)
+            claimed(
+                what,
+                near.parts,
+                *near.trial_scores(score),
+                detail={**detail, **(wide if what == "wide kernel" else {})},
+            )
             for what, score in scores.items()
         ]

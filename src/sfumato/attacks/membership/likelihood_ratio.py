@@ -54,8 +54,8 @@ class LikelihoodRatio(MembershipAttack):
 
     name: ClassVar[str] = "likelihood-ratio"
     knows: ClassVar[str] = (
-        "The intruder has the release, the plan that made it without its seed, whole records of "
-        "people of whom he asks whether they are in it, and whole records of others who are not."
+        "the release and its plan without the seed, whole records of people who may be in the "
+        "data, and whole records of others who are not"
     )
     paper: ClassVar[str] = (
         "Carlini, Chien, Nasr, Song, Terzis & Tramer (2022), Membership inference attacks from "

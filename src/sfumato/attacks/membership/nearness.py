@@ -25,8 +25,11 @@ REACH, BEYOND = 5.0, 3.0
 NARROW = 0.03
 """A second width, as a share of the first: what is copied shows where little is smoothed."""
 NARROWEST = 0.002
-WORK = 6_000_000_000
+WORK = 16_000_000_000
 """People times records that are compared at most; fewer people are attacked where it is more."""
+SMOOTHED = 50_000
+"""Records of which the wide density is, drawn where there are more: it sums up thousands of them,
+and those whom the intruder knows are fewer by far."""
 _FEWEST = 3_000
 _MOST_PLACES = 20_000_000
 
@@ -124,6 +127,8 @@ class Near:
     width: float
     sampled: str
     """Whom it was limited to; empty where nobody was left out."""
+    smoothed: str
+    """Of which records the wide density is; empty where of all."""
 
     def trial_scores(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores of people inside and outside."""
@@ -152,30 +157,41 @@ def _near(field: Field, context: Context) -> Near:
     width = float(np.mean([width_of(one, space.far) for one in known]))
     distance, *densities = (np.full((2, PARTS, part.size), np.nan) for _ in range(3))
     everybody = np.flatnonzero(part >= 0)
-    for share, density in zip((1.0, NARROW), densities, strict=True):
+    drawn, smoothed = space.cells, ""
+    if len(space.cells) > SMOOTHED:
+        drawn = space.cells[rng.permutation(len(space.cells))[:SMOOTHED]]
+        smoothed = f"the density of {SMOOTHED:,} records, drawn at random"
+    for share, records, density in (
+        (1.0, drawn, densities[0]),
+        (NARROW, space.cells, densities[1]),
+    ):
         own = max(share * width, NARROWEST)
-        of_release = _looked(space, everybody, space.cells, space.tables(own), own)
+        tables = space.tables(own)
+        near, dense = _looked(space, everybody, records, tables, own)
+        if len(records) < len(space.cells):
+            near, _ = _looked(space, everybody, space.cells, tables)
         for f in range(PARTS):
             # Nobody is compared with themselves: those who are known are not judged.
             who = np.flatnonzero((part == f) | (part == (f + 2) % PARTS))
-            of_known = _looked(space, who, known[f], list(space.far), own)
             at = np.searchsorted(everybody, who)
-            for side, (near, dense) in enumerate(
-                ((of_release[0][at], of_release[1][at]), of_known)
-            ):
-                density[side, f, who] = dense
-                if share == 1.0:
-                    distance[side, f, who] = near
-    by_width = {
-        name: (one[0], one[1]) for name, one in zip(("wide", "narrow"), densities, strict=True)
-    }
-    return Near(parts, (distance[0], distance[1]), by_width, width, sampled)
+            of_known = _looked(space, who, known[f], list(space.far), own)
+            density[0, f, who], density[1, f, who] = dense[at], of_known[1]
+            if share == 1.0:
+                distance[0, f, who], distance[1, f, who] = near[at], of_known[0]
+    wide, narrow = ((one[0], one[1]) for one in densities)
+    by_width = {"wide": wide, "narrow": narrow}
+    return Near(parts, (distance[0], distance[1]), by_width, width, sampled, smoothed)
 
 
 def _looked(
-    space: Space, who: np.ndarray, records: np.ndarray, tables: list[np.ndarray], width: float
+    space: Space,
+    who: np.ndarray,
+    records: np.ndarray,
+    tables: list[np.ndarray],
+    width: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How near the nearest record is to some people, and the logarithm of the density there."""
+    """How near the nearest record is to some people, and, with a width, the logarithm of the
+    density there."""
     return nearest_by_table(
         space.people[who],
         sorted_records(records, tables),

@@ -34,8 +34,8 @@ class Tracing(MembershipAttack):
 
     name: ClassVar[str] = "tracing"
     knows: ClassVar[str] = (
-        "The intruder has the marginals of the release, whole records of people of whom he asks "
-        "whether they are in it, and whole records of others who are not."
+        "the marginals of the release but not its plan, whole records of people who may be in the "
+        "data, and whole records of others who are not"
     )
     paper: ClassVar[str] = (
         "Homer et al. (2008), Resolving individuals contributing trace amounts of DNA to highly "

@@ -36,11 +36,12 @@ def terms(needs: Bools) -> Terms:
     >>> found.union.astype(int).tolist(), found.sign.tolist()
     ([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1]], [1.0, -1.0, -1.0, 1.0])
     """
-    union, sign = np.zeros((1, needs.shape[1]), dtype=bool), np.ones(1)
+    union: Bools = np.zeros((1, needs.shape[1]), dtype=bool)
+    sign: Floats = np.ones(1)
     for need in needs:
-        # A need that goes beyond all values of a union with another adds nothing that is new.
+        # Equal unions cancel out: what lies outside of two children is everything.
         union, at = np.unique(np.concatenate((union, union | need)), axis=0, return_inverse=True)
-        sign = np.bincount(at.ravel(), np.concatenate((sign, -sign)))
+        sign = np.bincount(at.ravel(), np.concatenate((sign, -sign))).astype(np.float64)
         union, sign = union[sign != 0], sign[sign != 0]
         if sign.size > MOST_TERMS:
             return Terms(np.zeros((1, needs.shape[1]), dtype=bool), np.ones(1))

@@ -133,8 +133,8 @@ def _weigh(c: Cells, start: int, stop: int, mass: Floats, sums: Floats) -> None:
 
 def own_cells(cells: Cells, *, threads: int | None = None) -> tuple[Floats, Floats]:
     """(n, places of all targets): likelihoods of the records by what they show, without the column
-    itself, and the sums of their numbers with these weights; each person's sum to 1 in every target.
-    `threads` never alters the result."""
+    itself, and the sums of their numbers with these weights; a person's likelihoods sum to 1 in
+    every target. `threads` never alters the result."""
     n = len(cells.codes)
     mass = np.zeros((n, int(cells.offsets[-1])))
     sums = np.zeros_like(mass)

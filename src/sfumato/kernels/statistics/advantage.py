@@ -63,30 +63,42 @@ def advantage(
     easy_outside: Floats | None = None,
     *,
     claims: bool = False,
+    beyond: bool = False,
+    least: float = 0.0,
 ) -> Advantage:
     """The advantage of successes (0 to 1, one to an attempt) inside over outside.
 
     `easy` is what a guess gets that has nothing to do with who is in the data, attempt by attempt.
     By it the two groups are made equally easy: what both share is no difference between them, and
-    the error is that of the rest (a control variate). Shares are Wilson's, so that a success that
-    never occurred has an error, too; the error of the quotient is by the delta method.
+    the error is that of the rest (a control variate). Where it does know who is in the data, what
+    is got `beyond` it counts: all of it is taken off on both sides. Shares are Wilson's, so that a
+    success that never occurred has an error, too; the error of the quotient is by the delta method.
+    Successes of others that were extrapolated may lie beyond 0 and 1, and have an error of at
+    `least` so much.
 
     >>> found = advantage(np.ones(400), np.repeat([0.0, 1.0], 200))
     >>> round(found.value, 2), round(found.error, 3)
-    (0.99, 0.01)
+    (0.99, 0.005)
     """
     n, m = inside.size, outside.size
     s_in, half_in = wilson(float(inside.sum()), n)
     s_out, half_out = wilson(float(outside.sum()), m)
+    s_out = min(max(s_out, 0.0), 1.0)
     kept_in = kept_out = 1.0
+    least_in, least_out = 0.0, least
     if easy_inside is not None and easy_outside is not None:
-        slope, kept_in, kept_out = _shared(inside, outside, easy_inside, easy_outside)
+        if beyond:
+            slope = 1.0
+            least_in = float(np.std(inside - easy_inside)) / math.sqrt(n)
+            least_out = max(least, float(np.std(outside - easy_outside)) / math.sqrt(m))
+        else:
+            slope, kept_in, kept_out = _shared(inside, outside, easy_inside, easy_outside)
         moved = slope * float(easy_inside.mean() - easy_outside.mean())
         # Half of the difference goes to each side, in proportion to how little each is known.
         s_in = min(max(s_in - moved * m / (n + m), 0.0), 1.0)
         s_out = min(max(s_out + moved * n / (n + m), 0.0), 1.0)
-    e_in = half_in / _QUANTILE * math.sqrt(kept_in)
-    e_out = half_out / _QUANTILE * math.sqrt(kept_out)
+    e_in = max(half_in / _QUANTILE * math.sqrt(kept_in), least_in)
+    e_out = max(half_out / _QUANTILE * math.sqrt(kept_out), least_out)
     if claims:
         return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out))
     left = max(1.0 - s_out, 1.0 / (m + 2))

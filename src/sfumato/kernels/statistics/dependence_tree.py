@@ -2,9 +2,9 @@
 
 A cell is what it says of each state of its column: 1 for those that it may be and 0 for the others,
 or the share of a state that it covers. Columns are linked where they share most information (Chow &
-Liu 1968), less what as many states would share by chance (Miller 1955): a forest, where nothing is
-left. Its tables are fitted by expectation and maximization, since a cell that tells in part counts
-for each of its states as the rest of its record makes it probable.
+Liu 1968), less what as many states may share by chance: a forest, where nothing is left. Its tables
+are fitted by expectation and maximization, since a cell that tells in part counts for each of its
+states as the rest of its record makes it probable.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Evidence = Sequence[NDArray[np.floating]]
 """For each column what each record's cell says of its states, (records, states)."""
 BORROWED = 5.0
 """Records of the whole table that each state of a column is lent by, so that few tell little."""
+_DEVIATIONS = 3.0
+"""Standard deviations of what is shared by chance that are taken off."""
 _BLOCK = 4096
 
 
@@ -77,7 +79,9 @@ class DependenceTree:
             p = int(self.parent[j])
             first = self.tables[j] if p < 0 else _scaled(above[j] @ self.tables[j])
             beliefs[j] = _shares(below[j] * first)
-            for c, others in zip(children[j], _all_but([sent[c] for c in children[j]]), strict=True):
+            for c, others in zip(
+                children[j], _all_but([sent[c] for c in children[j]]), strict=True
+            ):
                 above[c] = _scaled(own[j] * first * others)
                 links.append(Pair(c, above[c], below[c]))
         return beliefs, links
@@ -120,12 +124,13 @@ def _pairs(own: Sequence[Floats]) -> Iterator[tuple[tuple[int, int], Floats]]:
 
 
 def information(joint: Floats, n: int) -> float:
-    """What two columns tell of each other, in nats, less what as many states share by chance.
+    """What two columns tell of each other, in nats, less what as many states would hardly share by
+    chance: twice the records times that is distributed as chi-squared.
 
     >>> round(information(np.array([[50.0, 0.0], [0.0, 50.0]]), 100), 3)
-    0.688
-    >>> information(np.array([[25.0, 25.0], [25.0, 25.0]]), 100)
-    -0.005
+    0.667
+    >>> round(information(np.array([[25.0, 25.0], [25.0, 25.0]]), 100), 3)
+    -0.026
     """
     total = joint.sum()
     if total <= 0:
@@ -136,7 +141,7 @@ def information(joint: Floats, n: int) -> float:
     shared = float((joint[here] * np.log(joint[here] / even)).sum() / total)
     # A state that less than half a record has does not widen the table.
     free = (max((rows > 0.5).sum(), 1) - 1) * (max((columns > 0.5).sum(), 1) - 1)
-    return shared - float(free) / (2.0 * n)
+    return shared - float(free + _DEVIATIONS * np.sqrt(2.0 * free)) / (2.0 * n)
 
 
 def spanning(shared: dict[tuple[int, int], float], columns: int) -> tuple[Ints, Ints]:
@@ -161,9 +166,7 @@ def spanning(shared: dict[tuple[int, int], float], columns: int) -> tuple[Ints, 
     return parent, np.array(order, dtype=np.int64)
 
 
-def _tables(
-    parent: Ints, single: Sequence[Floats], joint: Sequence[Floats]
-) -> tuple[Floats, ...]:
+def _tables(parent: Ints, single: Sequence[Floats], joint: Sequence[Floats]) -> tuple[Floats, ...]:
     """Chances from counts. One more record is spread evenly, and to each state of a parent some
     records of the whole are lent."""
     found = []

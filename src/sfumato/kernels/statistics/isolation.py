@@ -1,66 +1,63 @@
-"""How often a predicate would fit exactly one of n people, from how many of m others fit it.
+"""How often a predicate fits exactly one person, among people in the data and among others.
 
-Whether exactly one of n fits depends on n, so that people in the data and others are compared at
-equal numbers. Of m > n others n can be drawn: a predicate that fits c of them fits exactly one of
-those drawn with probability c t (1 - t)^(c - 1), t = n / m. From fewer others one extrapolates.
-How many fit is Poisson, with means that differ from predicate to predicate. The means are taken to
-follow a gamma distribution, found from how many predicates fit none, one, two and more of the m;
-then each predicate has a posterior mean of fitting exactly one of n. (Giomi et al. 2023, who
-extrapolate, too, take weights to be spread evenly from 0 to a greatest one.)
+Whether exactly one of n fits depends on n, so that the two are compared at equal numbers. Of m > n
+others n can be drawn: a predicate that fits c of them fits exactly one of those drawn with
+probability c t (1 - t)^(c - 1), t = n / m. Where others are fewer, m of the people in the data are
+drawn in the same way, and what is found beyond the others there is taken to be n / m times as much
+among all n: that is what the correction of Giomi et al. (2023), the integral of n u (1 - u)^(n - 1)
+over weights u from 0 to w, becomes of light predicates. It assumes nothing of how weights are
+distributed: where the two kinds of people are the same, nothing is expected to be found, whatever
+the predicates. Of predicates that fit others, too, it takes what is found to be more than it is.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 
-_SEEN = 6
-"""Counts above this are not told apart."""
+Fitting = tuple[Floats, Ints]
+"""How many people fit each predicate, and one of them."""
 
 
-def isolation(counts: Floats, people: int, others: int) -> Floats:
-    """Of each predicate, the probability that it fits exactly one of so many people; `counts` of
-    the others fit it.
-
-    >>> isolation(np.array([0.0, 1.0, 2.0]), 10, 10).tolist()
-    [0.0, 1.0, 0.0]
-    >>> isolation(np.array([0.0, 1.0, 2.0]), 10, 20).tolist()
-    [0.0, 0.5, 0.5]
-    """
+def drawn_alone(counts: Floats, share: float) -> Floats:
+    """The probability that exactly one of those who fit is in a share of the people."""
     c = np.asarray(counts, np.float64)
-    if others >= people:
-        t = people / others
-        return np.asarray(c * t * (1.0 - t) ** np.maximum(c - 1.0, 0.0))
-    if not c.size:
-        return c
-    share = others / people
-    shape, rate = _gamma(c, share)
-    a, b = shape + np.minimum(c, _SEEN), rate + share
-    found = np.exp(np.log(a) + a * np.log(b) - (a + 1.0) * np.log1p(b))
-    return np.asarray(np.where(c > _SEEN, 0.0, found))
+    return np.asarray(c * share * (1.0 - share) ** np.maximum(c - 1.0, 0.0))
 
 
-def _gamma(c: Floats, share: float) -> tuple[float, float]:
-    """Shape and rate of the means, at so many people as are in the data: most likely."""
-    from scipy.optimize import minimize
-    from scipy.special import gammaln
+def isolation(
+    own: Fitting, theirs: Fitting, people: int, others: int
+) -> tuple[Floats, Floats, float]:
+    """Which predicates fit exactly one of the people, and the same of as many others; from how many
+    of either fit each, and who. From fewer others one extrapolates: then values may lie beyond 0
+    and 1, and the standard error of their mean is told; else it is 0.
 
-    seen = np.bincount(np.minimum(c, _SEEN + 1).astype(np.int64), minlength=_SEEN + 2)
-    k = np.arange(_SEEN + 1)
+    >>> counts, who = np.array([0.0, 1.0, 2.0]), np.array([-1, 3, 4])
+    >>> [found.tolist() for found in isolation((counts, who), (counts, who), 10, 10)[:2]]
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> isolation((counts, who), (counts, who), 10, 20)[1].tolist()
+    [0.0, 0.5, 0.5]
+    >>> isolation((counts, who), (np.zeros(3), who), 10, 5)[1].tolist()
+    [0.0, 0.0, -1.0]
+    """
+    inside = np.asarray(own[0] == 1.0, np.float64)
+    if others >= people or not inside.size:
+        return inside, drawn_alone(theirs[0], min(people / others, 1.0)), 0.0
+    share, alone = others / people, np.asarray(theirs[0] == 1.0, np.float64)
+    beyond = drawn_alone(own[0], share) - alone
+    outside = inside - beyond / share
+    # Few of them may fit: how often that is to be expected the people in the data tell better.
+    often = (max(float((beyond + alone).sum()), float(alone.sum())) + 2.0) / inside.size
+    spread = max(often / share**2, float(outside.var()))
+    times = max(_together(inside, own[1]), _together(alone, theirs[1]))
+    return inside, outside, math.sqrt(times * spread / inside.size)
 
-    def loss(at: Floats) -> float:
-        shape, mean = np.exp(np.clip(at, -12.0, 12.0))
-        rate = shape / mean
-        log = (
-            gammaln(shape + k) - gammaln(shape) - gammaln(k + 1.0)
-            - shape * np.log1p(share / rate) - k * np.log1p(rate / share)
-        )  # fmt: skip
-        more = max(1.0 - float(np.exp(log).sum()), 1e-12)
-        return -float(seen[:-1] @ log + seen[-1] * np.log(more))
 
-    mean = np.log(max(float(np.minimum(c, _SEEN + 1).mean()) / share, 0.1 / c.size))
-    begun = [[0.0, mean], [-1.0, mean], [0.0, mean + 0.5]]
-    best = minimize(loss, begun[0], method="Nelder-Mead", options={"initial_simplex": begun}).x
-    shape, found = np.exp(np.clip(best, -12.0, 12.0))
-    return float(shape), float(shape / found)
+def _together(alone: Floats, who: Ints) -> float:
+    """How many times the variance is that of as many predicates about people of their own: with
+    each person come and go all predicates that they alone fit."""
+    each = np.bincount(who[alone > 0.0]).astype(np.float64)
+    return float(each @ each / max(each.sum(), 1.0)) or 1.0

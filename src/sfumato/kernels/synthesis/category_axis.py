@@ -2,6 +2,9 @@
 
 This is correspondence analysis of the categories by coarse bins of the other columns: shares are
 centred, divided by the root of what is expected, and weighted by how many records a category has.
+
+An axis that was chosen among many fits its own records by chance. Where it is to be tested on them,
+each half of the records is scored by the axis of the other half.
 """
 
 from __future__ import annotations
@@ -34,6 +37,22 @@ def coarse(codes: NDArray[np.int32], levels: int, *, nominal: bool) -> NDArray[n
     frequent = np.argsort(-held, kind="stable")[: COARSE - 1]
     place[frequent] = np.arange(frequent.size)
     return np.asarray(place[codes])
+
+
+def crossed_scores(
+    codes: NDArray[np.int64], count: int, others: NDArray[np.uint8], first: NDArray[np.bool_]
+) -> Floats:
+    """A score for each record: its category's on the axis of the half to which it does not belong,
+    the two halves' axes pointing the same way and each centred."""
+    axes = [category_axis(codes[half], count, others[:, half]) for half in (first, ~first)]
+    held = [np.bincount(codes[half], minlength=count) for half in (first, ~first)]
+    # What either half knows nothing of cannot tell which way the other points.
+    weight = np.sqrt(held[0] * held[1])
+    way = float(np.sum(weight * axes[0] * axes[1]))
+    scores = np.where(first, axes[1][codes], np.sign(way or 1.0) * axes[0][codes])
+    for half in (first, ~first):
+        scores[half] -= scores[half].mean() if half.any() else 0.0
+    return scores
 
 
 def category_axis(codes: NDArray[np.int64], count: int, others: NDArray[np.uint8]) -> Floats:

@@ -2,8 +2,9 @@
 
 Predictors are codes: ordered ones (bins of numbers) are cut between neighbours, nominal ones are
 put in the order of their mean target score in the node (Breiman et al. 1984, theorem 4.5) and cut
-there, so that a predictor may have any number of categories. The target has classes, each with a
-score: the middle rank of a bin of numbers, or the place of a category on some axis.
+there, so that a predictor may have any number of categories. The target has classes, and each
+record a score: the middle rank of its bin of numbers, or the place of its category on some axis,
+which must not have been found by the record itself.
 
 A cut is judged by two statistics of its two-by-classes table: Pearson's chi-square over all classes
 and the same for the scores alone, which has one degree of freedom and finds what changes gradually.
@@ -104,17 +105,18 @@ def _arranged(
     nominal: bool,
     levels: int,
     rows: Ints,
-    classes: Ints,
     scores: Floats,
     held: Ints,
     total: Floats,
     present: Ints,
 ) -> int:
-    """How many levels these rows have: they in the order to cut in `present`, counts in `held`."""
+    """How many levels these rows have: they in the order to cut in `present`, counts in `held` and
+    sums of scores in `total`."""
     here = 0
     if not nominal and rows.size >= levels:
         for row in rows:
             held[code[row]] += 1
+            total[code[row]] += scores[row]
         for level in range(levels):
             if held[level] > 0:
                 present[here] = level
@@ -126,15 +128,13 @@ def _arranged(
             present[here] = level
             here += 1
         held[level] += 1
-        total[level] += scores[classes[row]]
+        total[level] += scores[row]
     present[:here].sort()
     if nominal:
         means = np.empty(here)
         for q in range(here):
             means[q] = total[present[q]] / held[present[q]]
         present[:here] = present[:here][np.argsort(means, kind="mergesort")]
-    for q in range(here):
-        total[present[q]] = 0.0
     return here
 
 
@@ -144,10 +144,12 @@ def _walked(
     rows: Ints,
     present: Ints,
     held: Ints,
+    total: Floats,
     begin: Ints,
     lined: Ints,
     classes: Ints,
-    scores: Floats,
+    mean: float,
+    spread: float,
     counts: Ints,
     gone: Ints,
     leaf: int,
@@ -161,15 +163,10 @@ def _walked(
     for level in present:
         begin[level] = place
         place += held[level]
-    mean = square = 0.0
     for row in rows:
         level = code[row]
         lined[begin[level]] = classes[row]
         begin[level] += 1
-        mean += scores[classes[row]]
-        square += scores[classes[row]] ** 2
-    mean /= size
-    spread = square / size - mean * mean
     best, at = -np.inf, -1
     own = summed = 0.0
     done = 0
@@ -179,7 +176,7 @@ def _walked(
             k = lined[i]
             own += (2.0 * gone[k] + 1.0) / counts[k]
             gone[k] += 1
-            summed += scores[k]
+        summed += total[present[q]]
         done = upto
         if size - done < leaf:
             break
@@ -221,8 +218,8 @@ def _grow(
     sides = np.zeros(1024, dtype=np.uint8)
     used = 0
     widest = levels.max()
-    counts = np.zeros(scores.size, dtype=np.int32)
-    gone = np.zeros(scores.size, dtype=np.int32)
+    counts = np.zeros(classes.max() + 1 if n else 0, dtype=np.int32)
+    gone = np.zeros_like(counts)
     held = np.zeros(widest, dtype=np.int32)
     begin = np.zeros(widest, dtype=np.int32)
     total = np.zeros(widest)
@@ -247,17 +244,20 @@ def _grow(
                 gone[k] = 1
                 distinct += 1
                 inverse += 1.0 / counts[k]
+        mean = square = 0.0
         for row in here:
             gone[classes[row]] = 0
+            mean += scores[row]
+            square += scores[row] ** 2
+        mean /= here.size
+        spread = square / here.size - mean * mean
         best, chosen_one = least, -1
         for j in range(p if distinct > 1 else 0):
-            m = _arranged(
-                codes[j], nominal[j], levels[j], here, classes, scores, held, total, present
-            )
+            m = _arranged(codes[j], nominal[j], levels[j], here, scores, held, total, present)
             charged = max(_CHOSEN * (m - 1) - 1.0, 0.0) if nominal[j] else 0.0
             found, q = _walked(
-                codes[j], here, present[:m], held, begin, lined, classes, scores, counts, gone,
-                leaf, distinct, inverse, charged,
+                codes[j], here, present[:m], held, total, begin, lined, classes, mean, spread,
+                counts, gone, leaf, distinct, inverse, charged,
             )  # fmt: skip
             if found > best:
                 best, chosen_one = found, j
@@ -271,6 +271,7 @@ def _grow(
                 cut[at - 1] = present[q]
             for r in range(m):
                 held[present[r]] = 0
+                total[present[r]] = 0.0
         for row in here:
             counts[classes[row]] = 0
         if chosen_one < 0:
@@ -320,8 +321,8 @@ def grow(
     leaf: int,
     least: float,
 ) -> Tree:
-    """The tree of a target (n classes, of which each has a score) given predictors (p, n), whose
-    codes are below their numbers of levels.
+    """The tree of a target (n classes, and n scores) given predictors (p, n), whose codes are below
+    their numbers of levels.
 
     No leaf has fewer than `leaf` records, and no cut a deviate of `least` or less. Of equal cuts
     the first predictor's first one is taken.

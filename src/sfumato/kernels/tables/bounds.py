@@ -38,7 +38,7 @@ def narrowed(starts: Ints, cells: Ints, low: Floats, high: Floats, rounds: int) 
                     most += q
                     size += abs(q)
             spare = 1e-12 * size
-            if least > spare and open_least == 0 or most < -spare and open_most == 0:
+            if (least > spare and open_least == 0) or (most < -spare and open_most == 0):
                 continue
             for e in range(first, last):
                 c = cells[e]

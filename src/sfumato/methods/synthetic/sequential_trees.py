@@ -13,7 +13,7 @@ from ...data.codec import decode, encode, from_floats
 from ...data.schema import MEASURED, Column, Kind
 from ...data.table import Table
 from ...errors import MethodError
-from ...kernels.synthesis.category_axis import category_axis, coarse
+from ...kernels.synthesis.category_axis import coarse, crossed_scores
 from ...kernels.synthesis.leaf_numbers import LeafNumbers, middle_ranks, places, quantile_edges
 from ...kernels.synthesis.trees import Tree, descend, grow, spread_evenly
 from ...progress import report
@@ -37,7 +37,9 @@ class SequentialTrees(Synthesizer):
     and takes the value of a donor in the leaf that it reaches. Categories are cut in two in the
     order of what they mean for the column in that node, however many there are. A cut is made where
     the two sides differ by more than chance explains, see `caution`, so that what is kept is what
-    the originals have in common, not what one of them is. Donors are taken evenly from a leaf, and
+    the originals have in common, not what one of them is. (The axis along which a column's own
+    categories differ is found by the other half of the records, since one fitted to a record
+    would be cut by it.) Donors are taken evenly from a leaf, and
     evenly over the first column's values: shares vary less than in a random sample. Put a column
     first (`order`) that others are compared by, such as the place.
 
@@ -98,7 +100,7 @@ class SequentialTrees(Synthesizer):
         facts: dict[str, Any] = {"columns": chosen, "records": rows}
         told = tuple(
             f"{name}: {count} {'category' if count == 1 else 'categories'} of fewer than "
-            f"{self.rare} records are not drawn"
+            f"{self.rare} records {'is' if count == 1 else 'are'} not drawn"
             for name, count in drawing.left_out.items()
         )
         return Outcome(
@@ -159,9 +161,11 @@ class _Drawing:
         here = np.flatnonzero(kept[codes])
         nominal = column.kind != Kind.ORDINAL or column.generalized
         if nominal and self._done > 1:
-            scores = category_axis(codes[here], counts.size, self._coarse[1 : self._done, here])
+            half = self._rng.permutation(here.size) % 2 == 0
+            others = self._coarse[1 : self._done, here]
+            scores = crossed_scores(codes[here], counts.size, others, half)
         else:
-            scores = middle_ranks(codes[here], counts.size)
+            scores = middle_ranks(codes[here], counts.size)[codes[here]]
         tree, leaf = self._tree(codes[here], scores, here, None)
         donors = codes[here][tree.rows]
         donors = donors[np.lexsort((donors, tree.first()))]
@@ -190,7 +194,7 @@ class _Drawing:
         if here.size:
             wanted = self._present(absent)
             classes = np.searchsorted(quantile_edges(x[here], _CLASSES), x[here], side="right")
-            scores = middle_ranks(classes, int(classes.max()) + 1)
+            scores = middle_ranks(classes, int(classes.max()) + 1)[classes]
             tree, leaf = self._tree(classes, scores, here, wanted)
             found = LeafNumbers.of(tree, x[here], rare)
             made = found.drawn(places(tree, leaf, self._even(leaf, wanted)), self._rng)
@@ -206,7 +210,7 @@ class _Drawing:
         """The drawn records that have a number, where some originals lack one."""
         if absent.sum() < self._method.rare:
             return np.arange(self._drawn.shape[1])
-        tree, leaf = self._tree(absent.astype(np.int64), np.array([0.0, 1.0]), None, None)
+        tree, leaf = self._tree(absent.astype(np.int64), absent.astype(np.float64), None, None)
         donors = absent[tree.rows]
         donors = donors[np.lexsort((donors, tree.first()))]
         return np.flatnonzero(~donors[places(tree, leaf, self._even(leaf, None))])

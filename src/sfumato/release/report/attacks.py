@@ -41,14 +41,16 @@ def sentence(evidence: Evidence) -> str:
     found = tried(evidence)
     if not found:
         return NONE
-    people = max(one["people"] for one in found.values())
+    people, controls = (max(one[who] for one in found.values()) for who in ("people", "controls"))
     worst = max(one["upper"] for one in found.values())
+    if WITHSTAND in evidence:
+        worst = evidence[WITHSTAND].value
     what = "the plan of this release" if _by_plan(evidence) else "this release"
     doubt = [name for name, one in found.items() if not one["shown"]]
     short = f" Too few people to show anything: {listed(doubt)}." if doubt else ""
     return (
-        f"Attacks on {what}, on {count(people, 'person', 'people')} and as many controls as there "
-        f"are: {listed(list(found), 20)}. What the best of them got beyond the control is at most "
+        f"Attacks on {what}, on {count(people, 'person', 'people')} and "
+        f"{count(controls, 'control', 'controls')}: {listed(list(found), 20)}. What the best of them got beyond the control is at most "
         f"{percent(worst)}.{short}"
     )
 

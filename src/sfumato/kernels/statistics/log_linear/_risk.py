@@ -72,9 +72,7 @@ def _share(mu: np.ndarray, lam: np.ndarray) -> np.ndarray:
     return np.where(share < _ALL, share, 1.0)
 
 
-def _coefficients(
-    mu: np.ndarray, lam: np.ndarray, least: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _coefficients(mu: np.ndarray, lam: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
     """The weight of each cell in B1, times exp(least), and that of its second term beside its
     first. No cell of which some were not drawn has a mean below `least`."""
     share = _share(mu, lam)
