@@ -321,10 +321,13 @@ def _attacked(of: File, a: pl.DataFrame, b: pl.DataFrame, name: str, seed: int) 
     began = time.process_time()
     found = sf.attack(release, reference=of.table(b), seed=seed)["withstand"]
     told = found.detail["attacks"]
-    return {"advantage": found.value, "worst": found.detail["worst"],
-            "cpu": time.process_time() - began,
-            "not_shown": found.detail["because"] if found.detail.get("refuses") else "",
-            "attacks": {n: [one["advantage"], one["upper"]] for n, one in told.items()}}  # fmt: skip
+    return {
+        "advantage": found.value,
+        "worst": found.detail["worst"],
+        "cpu": time.process_time() - began,
+        "not_shown": found.detail["because"] if found.detail.get("refuses") else "",
+        "attacks": {name: [one["advantage"], one["upper"]] for name, one in told.items()},
+    }
 
 
 def whole(given: argparse.Namespace, done: Done) -> Iterator[Row]:

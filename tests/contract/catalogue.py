@@ -82,6 +82,7 @@ PARAMETERS: dict[str, Parameters] = {
         "given": people_file(t),
         "column": (t.schema.confidential or t.names)[-1],
     },
+    "composition": lambda t: {"given": [people_file(t)]},
     # So few steps that the seed shows: with more, all seeds find the same groups of a small table.
     "refine": lambda t: {"start": "fuzzy", "steps": 2},
     "annealing": lambda t: {"steps": 6},

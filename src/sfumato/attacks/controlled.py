@@ -235,10 +235,10 @@ class ControlledAttack(Attack):
             detail["apart"] = few
         short = [one for one in tried if not one.shown and not one.apart]
         if all(one.apart for one in tried):
-            short = tried
+            short = list(tried)
         if short:
-            few = lacking(short[0].attempts, short[0].controls)
-            detail |= {"refuses": True, "because": f"not shown: {few}", "lacking": few}
+            why = lacking(short[0].attempts, short[0].controls)
+            detail |= {"refuses": True, "because": f"not shown: {why}", "lacking": why}
         per_record = np.full(context.pair.original.height, np.nan)
         return self.result(
             value,

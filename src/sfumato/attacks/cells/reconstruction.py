@@ -27,12 +27,12 @@ class Reconstruction(ControlledAttack):
     columns, each depending on one other, is learnt from all cells, labels as the values that they
     cover, and says which value is most probable given the whole record; boosted trees, shown the
     records in which a column is not hidden, guess it from all other cells, as far as there are such
-    records, the tree of columns guessing the rest; and where the counts of
-    `marginals` were published of the same people, a program in whole numbers finds the likeliest
-    values that agree with these counts and with all labels. A guess is one of the values that the
-    cell covers; it is right if it is the person's, a number within 5 % of the guess (numbers are
-    told apart at 255 quantiles). An attempt is a person: the share of their hidden cells that was
-    guessed right, and in a further trial whether all were.
+    records, the tree of columns guessing the rest; and where the counts of `marginals` were
+    published of the same people, a program in whole numbers finds the likeliest values that agree
+    with these counts and with all labels. A guess is one of the values that the cell covers; it is
+    right if it is the person's, a number within 5 % of the guess (numbers are told apart at 255
+    quantiles). An attempt is a person: the share of their hidden cells that was guessed right, and
+    in a further trial whether all were.
 
     The naive guess is, of the values that a cell covers, the one that the release shows most. The
     control: somebody outside the data whom the record's labels cover takes the person's place, the

@@ -101,34 +101,32 @@ def judged(
 
 @njit(cache=True, nogil=True)
 def _arranged(
-    code: Ints,
+    level: Ints,
     nominal: bool,
     levels: int,
-    rows: Ints,
     scores: Floats,
     held: Ints,
     total: Floats,
     present: Ints,
 ) -> int:
-    """How many levels these rows have: they in the order to cut in `present`, counts in `held` and
-    sums of scores in `total`."""
+    """How many levels these records have: they in the order to cut in `present`, counts in `held`
+    and sums of scores in `total`."""
     here = 0
-    if not nominal and rows.size >= levels:
-        for row in rows:
-            held[code[row]] += 1
-            total[code[row]] += scores[row]
-        for level in range(levels):
-            if held[level] > 0:
-                present[here] = level
+    if not nominal and level.size >= levels:
+        for i in range(level.size):
+            held[level[i]] += 1
+            total[level[i]] += scores[i]
+        for one in range(levels):
+            if held[one] > 0:
+                present[here] = one
                 here += 1
         return here
-    for row in rows:
-        level = code[row]
-        if held[level] == 0:
-            present[here] = level
+    for i in range(level.size):
+        if held[level[i]] == 0:
+            present[here] = level[i]
             here += 1
-        held[level] += 1
-        total[level] += scores[row]
+        held[level[i]] += 1
+        total[level[i]] += scores[i]
     present[:here].sort()
     if nominal:
         means = np.empty(here)
@@ -140,8 +138,7 @@ def _arranged(
 
 @njit(cache=True, nogil=True)
 def _walked(
-    code: Ints,
-    rows: Ints,
+    level: Ints,
     present: Ints,
     held: Ints,
     total: Floats,
@@ -158,15 +155,14 @@ def _walked(
     chosen: float,
 ) -> tuple[float, int]:
     """The best deviate of a cut in this order of levels, and after which of them it is."""
-    size = rows.size
+    size = level.size
     place = 0
-    for level in present:
-        begin[level] = place
-        place += held[level]
-    for row in rows:
-        level = code[row]
-        lined[begin[level]] = classes[row]
-        begin[level] += 1
+    for one in present:
+        begin[one] = place
+        place += held[one]
+    for i in range(size):
+        lined[begin[level[i]]] = classes[i]
+        begin[level[i]] += 1
     best, at = -np.inf, -1
     own = summed = 0.0
     done = 0
@@ -215,6 +211,9 @@ def _grow(
     rows = np.arange(n).astype(np.int32)
     spare = np.empty(n, dtype=np.int32)
     lined = np.empty(n, dtype=np.int32)
+    # What a node's records have, in their order: read once each, and then from front to back.
+    of_node = np.empty((2, n), dtype=np.int32)
+    scored = np.empty(n)
     sides = np.zeros(1024, dtype=np.uint8)
     used = 0
     widest = levels.max()
@@ -234,30 +233,33 @@ def _grow(
         at += 1
         if here.size < 2 * leaf:
             continue
-        for row in here:
-            counts[classes[row]] += 1
+        level, own, score = of_node[0, : b - a], of_node[1, : b - a], scored[: b - a]
+        for i in range(b - a):
+            own[i], score[i] = classes[here[i]], scores[here[i]]
+            counts[own[i]] += 1
         distinct = 0
         inverse = 0.0
-        for row in here:
-            k = classes[row]
+        for k in own:
             if gone[k] == 0:
                 gone[k] = 1
                 distinct += 1
                 inverse += 1.0 / counts[k]
         mean = square = 0.0
-        for row in here:
-            gone[classes[row]] = 0
-            mean += scores[row]
-            square += scores[row] ** 2
+        for i in range(b - a):
+            gone[own[i]] = 0
+            mean += score[i]
+            square += score[i] ** 2
         mean /= here.size
         spread = square / here.size - mean * mean
         best, chosen_one = least, -1
         for j in range(p if distinct > 1 else 0):
-            m = _arranged(codes[j], nominal[j], levels[j], here, scores, held, total, present)
+            for i in range(b - a):
+                level[i] = codes[j, here[i]]
+            m = _arranged(level, nominal[j], levels[j], score, held, total, present)
             charged = max(_CHOSEN * (m - 1) - 1.0, 0.0) if nominal[j] else 0.0
             found, q = _walked(
-                codes[j], here, present[:m], held, total, begin, lined, classes, mean, spread,
-                counts, gone, leaf, distinct, inverse, charged,
+                level, present[:m], held, total, begin, lined, own, mean, spread, counts, gone,
+                leaf, distinct, inverse, charged,
             )  # fmt: skip
             if found > best:
                 best, chosen_one = found, j
@@ -272,8 +274,8 @@ def _grow(
             for r in range(m):
                 held[present[r]] = 0
                 total[present[r]] = 0.0
-        for row in here:
-            counts[classes[row]] = 0
+        for k in own:
+            counts[k] = 0
         if chosen_one < 0:
             continue
         j = chosen_one

@@ -29,6 +29,10 @@ _CATEGORIES = 1000
 """Categories of a predictor that are told apart, the most frequent ones."""
 
 
+_TWINS = 4.0
+"""How much more cautious cuts are where every record has a twin."""
+
+
 class SequentialTrees(Synthesizer):
     """Draw records column by column, each from a tree grown on the columns before it.
 
@@ -51,7 +55,7 @@ class SequentialTrees(Synthesizer):
 
     Cuts are more cautious where records have twins. There a table is dense: its relations show in
     any case, and a model that fits too closely meets real records most often. Which records have
-    twins is asked of the chosen columns, and makes the threshold up to three times `caution`.
+    twins is asked of the chosen columns, and makes the threshold up to five times `caution`.
 
     Relations that are weaker than the threshold are lost. Rules between columns (sums, a part that
     is no more than its whole) hold as far as cuts express them.
@@ -68,9 +72,9 @@ class SequentialTrees(Synthesizer):
 
     leaf: int = Field(20, ge=2, description="donors that a leaf has at least")
     caution: float = Field(
-        2.75,
+        2.6,
         ge=0,
-        description="standard deviations beyond chance that a cut must be; up to three times as "
+        description="standard deviations beyond chance that a cut must be; up to five times as "
         "many where records have twins",
     )
     rare: int = Field(
@@ -131,7 +135,7 @@ class _Drawing:
         rng: np.random.Generator,
     ) -> None:
         self._method = method
-        self._least = method.caution * (1.0 + 2.0 * twins)
+        self._least = method.caution * (1.0 + _TWINS * twins)
         self._rng = rng
         # A constant comes first, so that there always is a predictor.
         self._known = np.zeros((columns + 1, height), dtype=np.int32)

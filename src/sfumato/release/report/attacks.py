@@ -50,8 +50,8 @@ def sentence(evidence: Evidence) -> str:
     short = f" Too few people to show anything: {listed(doubt)}." if doubt else ""
     return (
         f"Attacks on {what}, on {count(people, 'person', 'people')} and "
-        f"{count(controls, 'control', 'controls')}: {listed(list(found), 20)}. What the best of them got beyond the control is at most "
-        f"{percent(worst)}.{short}"
+        f"{count(controls, 'control', 'controls')}: {listed(list(found), 20)}. What the best of "
+        f"them got beyond the control is at most {percent(worst)}.{short}"
     )
 
 
