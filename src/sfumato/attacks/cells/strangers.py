@@ -14,36 +14,24 @@ import numpy as np
 from scipy import sparse
 
 from ...data.linkage.linked import acted_on
-from ...kernels.coverage.said import one_covered
 from ...protocols import Partitioner
-from ..classes.covering import FINE, Column, Fitting, column_in_bins
+from ..classes.covering import FINE, Column, Fitting, column_in_bins, places_taken
 from ..controlled import FEWEST
 from ..field import Coded, Field
 
 ENOUGH = 2 * FEWEST
 """Strangers from which on no more are looked for whom labels alone cover."""
-_ROUNDS = 4
 
 
 def strangers(field: Field, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """int64: who outside takes the place of each record, given by its cells; -1 where nobody can.
-
-    Each round asks for all records without anybody one person at random whom they cover and who has
-    no place yet; of several records that name the same one, a random one has them.
-    """
+    """int64: who outside takes the place of each record, by its cells; -1 where nobody can."""
     found, free = np.full(len(cells), -1), np.arange(field.outside.size)
     for fitting in _fittings(field, cells):
         if (found >= 0).sum() >= ENOUGH:
             break
-        cover, ranks = fitting.cover, fitting.split(fitting.cover.ranks)[1]
-        for _ in range(_ROUNDS):
-            todo = rng.permutation(np.flatnonzero(found < 0))
-            left = cover._replace(ranks=ranks[free])
-            got = one_covered(left, fitting.member[todo], rng.random(todo.size))
-            hit = np.flatnonzero(got >= 0)
-            taken, first = np.unique(got[hit], return_index=True)
-            found[todo[hit[first]]] = free[taken]
-            free = np.delete(free, taken)
+        todo = np.flatnonzero(found < 0)
+        found[todo] = places_taken(fitting, fitting.member[todo], free, rng)
+        free = np.setdiff1d(free, found)
     return found
 
 

@@ -23,7 +23,7 @@ from ...data.linkage.linked import in_one_numbering
 from ...data.pair import suppressed
 from ...errors import MeasureError
 from ...kernels.coverage.containment import Cover
-from ...kernels.coverage.said import NOTHING, SEVERAL
+from ...kernels.coverage.said import NOTHING, SEVERAL, one_covered
 from ...kernels.neighbours.blocks import distinct_rows
 from ..controlled import FEWEST
 from ..field import Field
@@ -183,6 +183,30 @@ class Fitting:
         """What was found of all people: of those in the data, and of the others."""
         n = self.field.inside.size
         return found[:n], found[n:]
+
+
+_ROUNDS = 4
+
+
+def places_taken(
+    fitting: Fitting, classes: np.ndarray, free: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """int64: which of the free people outside takes the place of a person of each class, -1 where
+    nobody can. Nobody takes two places, so that controls are as many people.
+
+    Each round asks for all places one person at random whom the class fits and who has no place
+    yet; of several places that name the same person, a random one has them.
+    """
+    found, ranks = np.full(classes.size, -1), fitting.split(fitting.cover.ranks)[1]
+    for _ in range(_ROUNDS):
+        todo = rng.permutation(np.flatnonzero(found < 0))
+        left = fitting.cover._replace(ranks=ranks[free])
+        got = one_covered(left, classes[todo], rng.random(todo.size))
+        hit = np.flatnonzero(got >= 0)
+        taken, first = np.unique(got[hit], return_index=True)
+        found[todo[hit[first]]] = free[taken]
+        free = np.delete(free, taken)
+    return found
 
 
 def says(held: Any) -> np.ndarray:

@@ -15,14 +15,13 @@ from ...criteria.classes import Grouping
 from ...criteria.verdict import OfClasses
 from ...data.codec import encode
 from ...errors import MeasureError
-from ...kernels.coverage.said import one_covered
 from ...kernels.groups import group_order
 from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
 from .background_knowledge import credited
-from .covering import COARSE, Fitting, truth
+from .covering import COARSE, Fitting, places_taken, truth
 
 _ROWS = 1 << 20
 """Records dealt out at a time."""
@@ -161,8 +160,7 @@ def _asked(field: Field, fitting: Fitting, rng: np.random.Generator) -> _Asked:
     assert field.own is not None
     inside = np.flatnonzero(field.own >= 0)
     classes = fitting.member[field.own[inside]]
-    cover = fitting.cover._replace(ranks=fitting.split(fitting.cover.ranks)[1])
-    outside = one_covered(cover, classes, rng.random(inside.size))
+    outside = places_taken(fitting, classes, np.arange(field.outside.size), rng)
     met = outside >= 0
     return _Asked(inside[met], outside[met], classes[met])
 

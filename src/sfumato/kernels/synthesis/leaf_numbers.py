@@ -44,7 +44,7 @@ class LeafNumbers:
     between its neighbours, the next smaller and the next larger one of the leaf, or of the column
     where the leaf has none. The values beyond the `rare` outermost records at either end of the
     column give a number between the innermost and as far beyond these records' mean, not beyond
-    the column's end.
+    the column's end, and none of them counts in it for more than all that lie less far out.
     """
 
     values: Floats
@@ -86,15 +86,27 @@ class LeafNumbers:
 def _pool_ends(values: Floats, low: Floats, high: Floats, arranged: Floats, rare: int) -> None:
     """Give the outermost records one interval in common, at either end."""
     few = min(rare, arranged.size)
-    with np.errstate(over="ignore", invalid="ignore"):
-        inner = arranged[-few]
-        upper = inner + 2.0 * (arranged[-few:].mean() - inner)
-        outside = values > inner
-        low[outside], high[outside] = inner, min(upper, arranged[-1])
-        inner = arranged[few - 1]
-        lower = inner - 2.0 * (inner - arranged[:few].mean())
-        outside = values < inner
-        low[outside], high[outside] = max(lower, arranged[0]), inner
+    inner = arranged[-few]
+    upper = inner + 2.0 * undominated(arranged[-few:] - inner) / few
+    outside = values > inner
+    low[outside], high[outside] = inner, min(upper, arranged[-1])
+    inner = arranged[few - 1]
+    lower = inner - 2.0 * undominated(inner - arranged[:few][::-1]) / few
+    outside = values < inner
+    low[outside], high[outside] = max(lower, arranged[0]), inner
+
+
+def undominated(excess: Floats) -> float:
+    """The sum of these, in rising order, of which none counts for more than all before it: who lies
+    far out alone would be told by a sum that is nearly all theirs.
+
+    >>> undominated(np.array([0.0, 1.0, 2.0, 9.0])), undominated(np.array([0.0, 2.0, 2.0, 3.0]))
+    (4.0, 7.0)
+    """
+    total = 0.0
+    for place, one in enumerate(excess):
+        total += float(one if place < 2 else min(one, total))
+    return total
 
 
 def places(tree: Tree, leaf: Ints, u: Floats) -> NDArray[np.int64]:

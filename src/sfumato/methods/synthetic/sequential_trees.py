@@ -89,6 +89,12 @@ class SequentialTrees(Synthesizer):
     def mask(self, table: Table, rng: np.random.Generator) -> Outcome:
         chosen, _ = self.targets(table)
         rows = self.rows_of(table)
+        if rows > table.height:
+            # Numbers lie anywhere between two originals: many of them would show where these are.
+            raise MethodError(
+                f"{rows:,} records drawn of {table.height:,} would show which numbers these have",
+                remedy=f"records = {table.height} at most",
+            )
         twins = int(table.frame.select(chosen).is_duplicated().sum()) / max(table.height, 1)
         drawing = _Drawing(self, table.height, rows, len(chosen), twins, rng)
         made: dict[str, tuple[pl.Series, Column]] = {}
