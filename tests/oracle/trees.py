@@ -71,18 +71,19 @@ def axis(codes: Sequence[int], count: int, others: np.ndarray, shrink: float) ->
     return means @ direction
 
 
-def interval(value: float, own: Sequence[float], everything: Sequence[float], rare: int
-             ) -> tuple[float, float]:  # fmt: skip
-    """What a number is drawn between, given its leaf's and its column's numbers."""
-    ordered = sorted(everything)
-    few = min(rare, len(ordered))
-    bottom, top = ordered[:few], ordered[-few:]
-    if value < bottom[-1]:
-        return max(2 * math.fsum(bottom) / few - bottom[-1], bottom[0]), bottom[-1]
-    if value > top[0]:
-        return top[0], min(2 * math.fsum(top) / few - top[0], top[-1])
-    if everything.count(value) >= rare:
-        return value, value
-    smaller = [v for v in own if v < value] or [v for v in everything if v < value] or [value]
-    larger = [v for v in own if v > value] or [v for v in everything if v > value] or [value]
-    return max(smaller), min(larger)
+def between(x: Sequence[float], rare: int) -> list[tuple[float, float]]:
+    """What each of a leaf's rising numbers is drawn between."""
+    far = max(rare, len(x) // 40)
+
+    def end(beyond: Sequence[float]) -> float:
+        total = 0.0
+        for seen, one in enumerate(beyond):
+            total += one if seen < 2 else min(one, total)
+        return 2.0 * total / rare
+
+    bottom = x[rare - 1] - end([x[rare - 1] - v for v in reversed(x[:rare])])
+    top = x[-rare] + end([v - x[-rare] for v in x[-rare:]])
+    return [
+        (max(x[max(i - far, 0)], bottom), min(x[min(i + far, len(x) - 1)], top))
+        for i in range(len(x))
+    ]

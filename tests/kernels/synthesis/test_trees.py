@@ -12,7 +12,7 @@ from scipy import stats
 
 from sfumato.kernels.synthesis.category_axis import category_axis, coarse, crossed_scores
 from sfumato.kernels.synthesis.leaf_numbers import LeafNumbers, middle_ranks, places, quantile_edges
-from sfumato.kernels.synthesis.trees import Tree, descend, deviate, grow, judged, spread_evenly
+from sfumato.kernels.synthesis.trees import Tree, descend, deviate, grow, judged
 from tests.oracle import trees as oracle
 
 
@@ -163,65 +163,41 @@ def test_no_leaf_is_smaller_and_records_find_their_own(
         assert (starts[tree.start[node] : tree.stop[node]] == tree.start[node]).all()
 
 
-def test_donors_are_taken_evenly() -> None:
-    """Every tenth of a group's leaf gives a tenth of its records, and of each stratum's."""
-    groups = np.repeat(np.arange(3), (1000, 400, 37)).astype(np.int32)
-    strata = (np.arange(groups.size) % 4).astype(np.int32)
-    found = spread_evenly(groups, strata, np.random.default_rng(0))
-    for group in range(3):
-        own = groups == group
-        counts = np.histogram(found[own], np.linspace(0, 1, 11))[0]
-        assert np.abs(counts - own.sum() / 10).max() <= 3
-        for stratum in range(4):
-            both = own & (strata == stratum)
-            counts = np.histogram(found[both], np.linspace(0, 1, 5))[0]
-            assert np.abs(counts - both.sum() / 4).max() <= 3
-    assert spread_evenly(groups[:0], strata[:0], np.random.default_rng(0)).size == 0
-
-
-def test_each_place_is_uniform() -> None:
-    groups = np.array([0, 0, 0, 1], np.int32)
-    strata = np.array([0, 1, 1, 0], np.int32)
-    drawn = [spread_evenly(groups, strata, np.random.default_rng(s)) for s in range(2000)]
-    for own in np.array(drawn).T:
-        assert stats.kstest(own, "uniform").pvalue > 0.01
-
-
-@pytest.mark.parametrize("strata", [1, 10, 400])
-def test_two_calls_are_independent(strata: int) -> None:
-    """Also where every record is a stratum of its own."""
-    of = (np.arange(400) * strata // 400).astype(np.int32)
-    groups = np.zeros(400, np.int32)
-    found = []
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        one, other = (spread_evenly(groups, of, rng) for _ in range(2))
-        found.append(np.corrcoef(one, other)[0, 1])
-    # Of independent numbers the correlation has a deviation of 1 / 20.
-    assert np.std(found) < 0.065
-    assert abs(np.mean(found)) < 0.02
-
-
 @given(
-    st.lists(st.integers(0, 9).map(float) | st.floats(0, 9), min_size=1, max_size=40),
+    st.lists(st.integers(0, 9).map(float) | st.floats(0, 9), min_size=1, max_size=200),
     st.integers(1, 6),
+    st.integers(2, 8),
     st.integers(0, 3),
 )
-def test_what_numbers_are_drawn_between(values: list[float], rare: int, parts: int) -> None:
+def test_what_numbers_are_drawn_between(
+    values: list[float], rare: int, common: int, parts: int
+) -> None:
     x = np.array(values)
     code = (np.arange(x.size) % (parts + 1)).astype(np.int32)[None, :]
     tree = grow(
         code, np.array([False]), np.array([parts + 1], np.int32),
-        (x > np.median(x)).astype(np.int32), np.array([0.0, 1.0]), leaf=3, least=-5.0,
+        (x > np.median(x)).astype(np.int32), (x > np.median(x)).astype(float), leaf=3, least=-5.0,
     )  # fmt: skip
-    found = LeafNumbers.of(tree, x, rare)
+    found = LeafNumbers.of(tree, x, rare, common)
+    lonely = sorted(v for v in values if values.count(v) < common)
     for node in np.flatnonzero(tree.feature < 0):
-        own = np.sort(x[tree.rows[tree.start[node] : tree.stop[node]]]).tolist()
-        for at, value in enumerate(own, start=int(tree.start[node])):
-            assert found.values[at] == value
-            low, high = oracle.interval(value, own, values, rare)
-            assert found.low[at] == pytest.approx(low, abs=1e-9)
-            assert found.high[at] == pytest.approx(high, abs=1e-9)
+        start = int(tree.start[node])
+        own = np.sort(x[tree.rows[start : tree.stop[node]]]).tolist()
+        few = [v for v in own if values.count(v) < common]
+        shared = [v for v in own if values.count(v) >= common]
+        wanted = oracle.between(few, rare) if len(few) >= 2 * rare else []
+        for at, value in enumerate(own, start=start):
+            ends = found.low[at], found.high[at]
+            if value in shared:
+                assert ends == (value, value)
+            elif wanted:
+                assert ends == pytest.approx(wanted.pop(0), abs=1e-9)
+            elif shared:
+                assert ends[0] == ends[1]
+                assert ends[0] in shared
+            else:
+                all_ends = oracle.between(lonely, max(min(rare, len(lonely) // 2), 1))
+                assert any(ends == pytest.approx(one, abs=1e-9) for one in all_ends)
     made = found.drawn(np.repeat(np.arange(x.size), 20), np.random.default_rng(0)).reshape(-1, 20)
     assert (made >= found.low[:, None] - 1e-9).all()
     assert (made <= found.high[:, None] + 1e-9).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -128,14 +129,14 @@ def test_one_seed_one_result() -> None:
     assert not drawn(own, 1).table.frame.equals(drawn(own, 2).table.frame)
 
 
-def test_the_first_column_is_drawn_evenly() -> None:
-    own = people(1_000, 5)
-    for name in ("place", "level"):
-        made = drawn(own, order=(name,)).table
-        counts = [Counter(t[name].cast(pl.String)) for t in (own, made)]
-        common = [v for v in counts[0] if counts[0][v] >= 5]
-        assert all(abs(counts[1][v] - counts[0][v]) <= 3 for v in common)
-    assert made.names == own.names
+def test_counts_are_no_surer_than_those_of_a_sample() -> None:
+    """Of a column of its own, first or not: else whoever knows all others could subtract."""
+    yes = np.arange(400) % 4 == 0
+    for order in (("ill",), ("other",)):
+        own = table(ill=yes, other=np.arange(400) % 2 == 0)
+        counts = [drawn(own, seed, order=order).table["ill"].sum() for seed in range(150)]
+        assert np.mean(counts) == pytest.approx(100, abs=3)
+        assert np.std(counts) == pytest.approx(np.sqrt(400 * 0.25 * 0.75), rel=0.25)
 
 
 @given(
@@ -167,10 +168,12 @@ def test_no_rare_category_is_drawn(
 
 @pytest.mark.parametrize(("count", "seen"), [(4, False), (5, True), (6, True)])
 def test_the_limit_of_what_is_rare(count: int, seen: bool) -> None:
-    """A category of `rare` records is drawn, one of fewer never; of a number as well, but for a
-    chance that is nought where it lies between others."""
+    """A category of `rare` records is drawn, one of fewer never; a number of five times as many,
+    any other but for a chance that is nought where it lies between others."""
     words = ["judge"] * count + ["clerk"] * 90 + ["nurse"] * 90
-    numbers = [50.0] * count + [10.0 + i / 7 for i in range(90)] + [80.0 + i / 7 for i in range(90)]
+    many = 20 + count
+    numbers = [50.0] * many + [10.0 + i / 7 for i in range(80)] + [80.0 + i / 7 for i in range(80)]
+    numbers += [1.0 + i / 7 for i in range(count + 180 - len(numbers))]
     own = table(job=words, pay=[x * np.pi for x in numbers])
     made = [drawn(own, seed).table for seed in range(10)]
     assert any("judge" in set(t["job"]) for t in made) == seen
@@ -188,11 +191,7 @@ def test_numbers_of_few_are_nobodys_own() -> None:
     own = table(x=x, group=[str(i % 3) for i in range(500)])
     made = np.concatenate([drawn(own, seed).table["x"].to_numpy() for seed in range(10)])
     assert not set(made.tolist()) & set(x.tolist())
-    # The five at either end are one interval about their mean, in which nobody counts for more than
-    # those who lie less far out: of the one at a million nothing shows.
-    top, bottom = np.sort(x)[-5:], np.sort(x)[:5]
-    assert made.max() <= top[0] + 2 * (top[1:4].sum() - 3 * top[0]) * 2 / 5 < 6.0
-    assert made.min() >= 2 * bottom.mean() - bottom[-1]
+    assert made.max() < 6.0
     x[0] = 50.0
     near = np.concatenate(
         [drawn(table(x=x, group=own["group"]), seed).table["x"].to_numpy() for seed in range(10)]
@@ -200,6 +199,31 @@ def test_numbers_of_few_are_nobodys_own() -> None:
     np.testing.assert_allclose(made, near)
     with pytest.raises(MethodError, match="records = 500 at most"):
         drawn(own, records=501)
+
+
+def test_who_is_far_out_among_those_alike_does_not_show() -> None:
+    """Also where a tree parts the column, and where the value is usual elsewhere."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 30, 3_000)
+    x = np.round(group * 100 + rng.normal(0, 10, 3_000), 1)
+    own = int(np.flatnonzero(group == 3)[0])
+    for far, limit in ((777_123.4, 2_950), (1_512.7, 380)):
+        x[own] = far
+        people = table(g=[f"g{i}" for i in group], x=x)
+        for seed in range(5):
+            made = drawn(people, seed).table.frame
+            whose = made if far > 3_000 else made.filter(pl.col("g") == "g3")
+            assert whose["x"].max() < limit  # type: ignore[operator]
+
+
+def test_digits_and_times_of_few_do_not_show_in_all() -> None:
+    x = np.arange(200.0)
+    x[7] = 7.123
+    hours = [datetime(2026, 1, 1) + timedelta(hours=3 * i) for i in range(200)]
+    made = drawn(table(x=x, at=hours, **{"*": ["a", "b"] * 100})).table
+    assert (made["x"] == made["x"].round(0)).all()
+    assert made["at"].dt.minute().max() == made["at"].dt.second().max() == 0
+    assert set(made["*"]) == {"a", "b"}
 
 
 def test_nobody_is_avoided() -> None:
@@ -211,7 +235,7 @@ def test_nobody_is_avoided() -> None:
     made = drawn(own).table
     for combination in ((False, False), (False, True), (True, False), (True, True)):
         share, of = (t.frame.rows().count(combination) / 2_000 for t in (made, own))
-        assert share == pytest.approx(of, abs=0.01)
+        assert share == pytest.approx(of, abs=0.03)
 
 
 def test_what_was_not_there_together_stays_apart() -> None:
@@ -220,7 +244,7 @@ def test_what_was_not_there_together_stays_apart() -> None:
     own = table(sex=sex, pregnant=[s == "f" and i % 10 == 1 for i, s in enumerate(sex)])
     made = drawn(own, caution=1.0).table.frame
     assert not made.filter((pl.col("sex") == "m") & pl.col("pregnant")).height
-    assert made.filter(pl.col("pregnant")).height == pytest.approx(100, abs=3)
+    assert made.filter(pl.col("pregnant")).height == pytest.approx(100, abs=30)
 
 
 def test_columns_that_depend_on_the_first_alone_do_not_depend_on_one_another() -> None:
@@ -242,7 +266,7 @@ def test_columns_that_depend_on_the_first_alone_do_not_depend_on_one_another() -
         ({"a": ["x"] * 50}, [1]),
         ({"a": [None] * 50, "b": [1.5] * 50}, [1, 1]),
         ({"a": [None] * 10 + ["x", "y"] * 10, "b": [True] * 30}, [3, 1]),
-        ({"a": [1e308, -1e308] * 20}, [2]),
+        ({"a": [1e308, -1e308] * 30}, [2]),
         ({"a": [i % 2 for i in range(40)], "b": [None] * 34 + [1.0] * 6}, [2, 2]),
     ],
 )

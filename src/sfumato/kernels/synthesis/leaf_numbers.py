@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 from .trees import Ints, Tree
 
 Floats = NDArray[np.float64]
+
+
+_WIDE = 40
+"""A number is drawn within one in so many of its leaf's numbers, below and above it."""
 
 
 def quantile_edges(values: Floats, bins: int) -> Floats:
@@ -38,75 +43,95 @@ def middle_ranks(classes: NDArray[np.integer], count: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class LeafNumbers:
-    """The numbers of a tree's records, by leaf and size.
+    """What is drawn for the numbers of a tree's records, by leaf and size.
 
-    A value that `rare` records or more have is drawn as it is. Any other gives a number anywhere
-    between its neighbours, the next smaller and the next larger one of the leaf, or of the column
-    where the leaf has none. The values beyond the `rare` outermost records at either end of the
-    column give a number between the innermost and as far beyond these records' mean, not beyond
-    the column's end, and none of them counts in it for more than all that lie less far out.
+    A value that `common` records of the column have is drawn as it is. Any other gives a number
+    anywhere between the values that lie `rare` places (of many, a fortieth of them) below and above
+    it among those of its leaf, so that nobody's own shows; at either end of the leaf no farther out than its `rare` outermost
+    records are on average, twice, in which none counts for more than all that lie less far out. In
+    a leaf with fewer than twice so many of them they are not drawn, but the common values there; in
+    one that has none of these either, the places are counted in the whole column.
     """
 
-    values: Floats
-    """By leaf, rising in each."""
     low: Floats
     high: Floats
-    """What each is drawn between."""
 
     @staticmethod
-    def of(tree: Tree, numbers: Floats, rare: int) -> LeafNumbers:
+    def of(tree: Tree, numbers: Floats, rare: int, common: int) -> LeafNumbers:
         """The numbers of the records that the tree was grown of."""
-        first = tree.first()
+        first = tree.first().astype(np.int64)
         values = numbers[tree.rows]
         values = values[np.lexsort((values, first))]
-        n = values.size
-        distinct, place, held = np.unique(values, return_inverse=True, return_counts=True)
-        new = np.ones(n + 1, dtype=bool)
-        new[1:n] = (values[1:] != values[:-1]) | (first[1:] != first[:-1])
-        starts = np.flatnonzero(new)
-        run = np.cumsum(new[:n]) - 1
-        below, above = starts[run] - 1, starts[run + 1]
-        inside = (below >= 0) & (first[below] == first)
-        low = np.where(inside, values[below], distinct[np.maximum(place - 1, 0)])
-        beside = np.minimum(above, n - 1)
-        inside = (above < n) & (first[beside] == first)
-        high = np.where(inside, values[beside], distinct[np.minimum(place + 1, distinct.size - 1)])
-        common = held[place] >= rare
-        low[common] = high[common] = values[common]
-        _pool_ends(values, low, high, np.repeat(distinct, held), rare)
-        return LeafNumbers(values, low, high)
+        _, place, held = np.unique(values, return_inverse=True, return_counts=True)
+        shared = held[place] >= common
+        low, high = values.copy(), values.copy()
+        own = np.flatnonzero(~shared)
+        many = np.bincount(first[own], minlength=values.size + 1)[first]
+        others = np.bincount(first[shared], minlength=values.size + 1)[first]
+        enough = own[many[own] >= 2 * rare]
+        low[enough], high[enough] = _between(values[enough], first[enough], rare)
+        few = own[(many[own] < 2 * rare) & (others[own] > 0)]
+        _take_common(low, high, few, np.flatnonzero(shared), first)
+        left = own[(many[own] < 2 * rare) & (others[own] == 0)]
+        if left.size:
+            rising = own[np.argsort(values[own], kind="stable")]
+            at = max(min(rare, own.size // 2), 1)
+            ends = _between(values[rising], np.zeros(own.size, dtype=np.int64), at)
+            back = np.empty(values.size, dtype=np.int64)
+            back[rising] = np.arange(own.size)
+            low[left], high[left] = ends[0][back[left]], ends[1][back[left]]
+        return LeafNumbers(low, high)
 
     def drawn(self, at: NDArray[np.integer], rng: np.random.Generator) -> Floats:
-        """A number for each place among `values`."""
+        """A number for each place among the records."""
         u = rng.random(at.size)
         found: Floats = self.low[at] * (1.0 - u) + self.high[at] * u
         return found
 
 
-def _pool_ends(values: Floats, low: Floats, high: Floats, arranged: Floats, rare: int) -> None:
-    """Give the outermost records one interval in common, at either end."""
-    few = min(rare, arranged.size)
-    inner = arranged[-few]
-    upper = inner + 2.0 * undominated(arranged[-few:] - inner) / few
-    outside = values > inner
-    low[outside], high[outside] = inner, min(upper, arranged[-1])
-    inner = arranged[few - 1]
-    lower = inner - 2.0 * undominated(inner - arranged[:few][::-1]) / few
-    outside = values < inner
-    low[outside], high[outside] = max(lower, arranged[0]), inner
+def _between(values: Floats, group: NDArray[np.integer], rare: int) -> tuple[Floats, Floats]:
+    """What rising values of groups are drawn between; every group has at least `rare`."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    if not starts.size:
+        return values, values
+    stops = np.append(starts[1:], values.size)
+    which = np.repeat(np.arange(starts.size), stops - starts)
+    at = np.arange(values.size)
+    far = np.maximum(rare, (stops - starts) // _WIDE)[which]
+    low = values[np.maximum(at - far, starts[which])]
+    high = values[np.minimum(at + far, stops[which] - 1)]
+    inner, outer = starts + rare - 1, stops - rare
+    bottom = _end(values[inner], [values[inner] - values[inner - j] for j in range(rare)], -1.0)
+    top = _end(values[outer], [values[outer + j] - values[outer] for j in range(rare)], 1.0)
+    return np.maximum(low, bottom[which]), np.minimum(high, top[which])
 
 
-def undominated(excess: Floats) -> float:
-    """The sum of these, in rising order, of which none counts for more than all before it: who lies
-    far out alone would be told by a sum that is nearly all theirs.
-
-    >>> undominated(np.array([0.0, 1.0, 2.0, 9.0])), undominated(np.array([0.0, 2.0, 2.0, 3.0]))
-    (4.0, 7.0)
-    """
-    total = 0.0
+def _end(inner: Floats, excess: Sequence[Floats], sign: float) -> Floats:
+    """Where values end: beyond the innermost by twice the mean of what lies beyond it."""
+    total = np.zeros(inner.size)
     for place, one in enumerate(excess):
-        total += float(one if place < 2 else min(one, total))
-    return total
+        # Who lies far out alone would be told by a mean that is nearly all theirs.
+        total += one if place < 2 else np.minimum(one, total)
+    return np.asarray(inner + sign * 2.0 * total / max(len(excess), 1))
+
+
+def _take_common(
+    low: Floats,
+    high: Floats,
+    few: NDArray[np.integer],
+    common: NDArray[np.integer],
+    first: NDArray[np.integer],
+) -> None:
+    """Have records draw the common values of their leaf, one after the other."""
+    if not few.size:
+        return
+    begin = np.searchsorted(first[common], first[few], side="left")
+    end = np.searchsorted(first[common], first[few], side="right")
+    rank = np.arange(few.size) - np.searchsorted(first[few], first[few], side="left")
+    # In steps that meet all of them before any is met twice.
+    size = end - begin
+    step = np.maximum((size * 0.6180339887498949).astype(np.int64), 1)
+    low[few] = high[few] = low[common[begin + rank * step % size]]
 
 
 def places(tree: Tree, leaf: Ints, u: Floats) -> NDArray[np.int64]:

@@ -32,10 +32,6 @@ Bytes = NDArray[np.uint8]
 
 _CHOSEN = 2.0 / np.pi
 """Of the degrees of freedom between categories, the share that the best cut in two takes."""
-_GOLDEN = 0.6180339887498949
-"""Multiples of this, modulo 1, are spread evenly from wherever one begins to count."""
-_FEW = 16
-"""Records of a stratum in a group from which on their random order makes calls independent."""
 
 
 class Tree(NamedTuple):
@@ -350,40 +346,3 @@ def _descend(
 def descend(tree: Tree, codes: Ints, nominal: Flags) -> Ints:
     """The leaf of every record, given by its codes (p, n)."""
     return _descend(codes, nominal, tree.feature, tree.cut, tree.left, tree.sides)
-
-
-def spread_evenly(groups: Ints, strata: Ints, rng: np.random.Generator) -> Floats:
-    """A number in [0, 1) for each record, uniform for each alone, and evenly spread over the
-    records of a group, of which those of a stratum come one after the other.
-
-    So shares that are read off the numbers vary less by chance than of independent ones, in groups
-    as in strata. Within a stratum the order is random, and strata of few records in a group are
-    taken together, so that two calls are independent: in the order of the strata alone, records
-    would be given about the same places twice.
-
-    >>> u = spread_evenly(np.zeros(8, np.int32), np.zeros(8, np.int32), np.random.default_rng(0))
-    >>> int((u < 0.5).sum())
-    4
-    """
-    order = rng.permutation(groups.size)
-    order = order[np.lexsort((strata[order], groups[order]))]
-    sizes = _runs(groups[order], strata[order])
-    few = np.repeat(sizes, sizes) < _FEW
-    if few.any():
-        own = np.where(few, -1, strata[order])
-        mixed = np.where(few, rng.random(groups.size), 0.0)
-        order = order[np.lexsort((mixed, own, groups[order]))]
-    sizes = _runs(groups[order])
-    rank = np.arange(groups.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    found = np.empty(groups.size)
-    found[order] = (np.repeat(rng.random(sizes.size), sizes) + rank * _GOLDEN) % 1.0
-    return found
-
-
-def _runs(*columns: Ints) -> NDArray[np.int64]:
-    """How long the runs of equal rows are."""
-    new = np.zeros(columns[0].size, dtype=bool)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return np.diff(np.append(np.flatnonzero(new), new.size))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...data.table import Table
 from ...errors import MethodError
 from ...kernels.synthesis.category_axis import coarse, crossed_scores
 from ...kernels.synthesis.leaf_numbers import LeafNumbers, middle_ranks, places, quantile_edges
-from ...kernels.synthesis.trees import Tree, descend, grow, spread_evenly
+from ...kernels.synthesis.trees import Tree, descend, grow
 from ...progress import report
 from ...protocols import Outcome
 from ..numeric.base import SINGLE_VALUES, finite, refuse, widened
@@ -29,6 +29,14 @@ _CATEGORIES = 1000
 """Categories of a predictor that are told apart, the most frequent ones."""
 
 
+_UNITS = (1.0, 24.0, 1440.0, 86400.0)
+"""Days, hours, minutes and seconds, to the day."""
+_SHARED = 5
+"""So many times `rare` records share a number that is drawn as it is, and more in large tables,"""
+_ROOT = 0.6
+"""where so many times the root of how many records there are do."""
+_LEAF = 10
+"""So many times `rare` records a leaf of numbers has at least."""
 _TWINS = 4.0
 """How much more cautious cuts are where every record has a twin."""
 
@@ -43,15 +51,15 @@ class SequentialTrees(Synthesizer):
     the two sides differ by more than chance explains, see `caution`, so that what is kept is what
     the originals have in common, not what one of them is. (The axis along which a column's own
     categories differ is found by the other half of the records, since one fitted to a record
-    would be cut by it.) Donors are taken evenly from a leaf, and
-    evenly over the first column's values: shares vary less than in a random sample. Put a column
-    first (`order`) that others are compared by, such as the place.
+    would be cut by it.) Donors are drawn at random, so that counts are no surer than a sample's.
+    Put a column first (`order`) that others are compared by, such as the place.
 
     Missing is a category; of numbers, whether one is missing is drawn first. A category of fewer
-    than `rare` records is never drawn. Neither is a number that fewer have, but any between its
-    neighbours in the leaf, with as many decimals; the outermost `rare` at either end are one
-    interval. No record is rejected or changed because it equals a person's: a person who is not in
-    the data meets as many equals by chance, and avoiding them would tell who is.
+    than `rare` records is never drawn. A number is drawn as it is where five times as many share it
+    (of n records, 0.6 times the root of n, if that is more), any other as one between those around
+    it in its leaf, with as many decimals as nearly all have; nobody far out shows in where these
+    end. No record is rejected or changed because it equals a person's: a person who is not in the
+    data meets as many equals by chance, and avoiding them would tell who is.
 
     Cuts are more cautious where records have twins. There a table is dense: its relations show in
     any case, and a model that fits too closely meets real records most often. Which records have
@@ -72,7 +80,7 @@ class SequentialTrees(Synthesizer):
 
     leaf: int = Field(20, ge=2, description="donors that a leaf has at least")
     caution: float = Field(
-        2.6,
+        1.6,
         ge=0,
         description="standard deviations beyond chance that a cut must be; up to five times as "
         "many where records have twins",
@@ -95,7 +103,8 @@ class SequentialTrees(Synthesizer):
                 f"{rows:,} records drawn of {table.height:,} would show which numbers these have",
                 remedy=f"records = {table.height} at most",
             )
-        twins = int(table.frame.select(chosen).is_duplicated().sum()) / max(table.height, 1)
+        columns = pl.DataFrame([table[name] for name in chosen])
+        twins = int(columns.is_duplicated().sum()) / max(table.height, 1)
         drawing = _Drawing(self, table.height, rows, len(chosen), twins, rng)
         made: dict[str, tuple[pl.Series, Column]] = {}
         for j, name in enumerate(self._ordered(chosen)):
@@ -179,7 +188,7 @@ class _Drawing:
         tree, leaf = self._tree(codes[here], scores, here, None)
         donors = codes[here][tree.rows]
         donors = donors[np.lexsort((donors, tree.first()))]
-        drawn = donors[places(tree, leaf, self._even(leaf, None))]
+        drawn = donors[self._donors(tree, leaf)]
         if nominal:
             place = _told_apart(counts, kept)
             self._add(place[codes], place[drawn], int(place.max()) + 1, nominal=True)
@@ -205,12 +214,12 @@ class _Drawing:
             wanted = self._present(absent)
             classes = np.searchsorted(quantile_edges(x[here], _CLASSES), x[here], side="right")
             scores = middle_ranks(classes, int(classes.max()) + 1)[classes]
-            tree, leaf = self._tree(classes, scores, here, wanted)
-            found = LeafNumbers.of(tree, x[here], rare)
-            made = found.drawn(places(tree, leaf, self._even(leaf, wanted)), self._rng)
+            tree, leaf = self._tree(classes, scores, here, wanted, _LEAF * rare)
+            common = max(_SHARED * rare, round(_ROOT * here.size**0.5)) if rare > 1 else 1
+            found = LeafNumbers.of(tree, x[here], rare, common)
+            made = found.drawn(self._donors(tree, leaf), self._rng)
             refuse(self._method, ~np.isfinite(made)[:, None], [column.name])
-            digits = _decimals(x[here]) if column.kind == Kind.CONTINUOUS else None
-            values[wanted] = made if digits is None else np.round(made, digits)
+            values[wanted] = _as_fine(made, x[here], column.kind, rare)
             edges = quantile_edges(x[here], _BINS)
         series = from_floats(values, column, like, whole=True)
         self._add(_binned(x, edges), _binned(values, edges), edges.size + 2, nominal=False)
@@ -223,7 +232,7 @@ class _Drawing:
         tree, leaf = self._tree(absent.astype(np.int64), absent.astype(np.float64), None, None)
         donors = absent[tree.rows]
         donors = donors[np.lexsort((donors, tree.first()))]
-        return np.flatnonzero(~donors[places(tree, leaf, self._even(leaf, None))])
+        return np.flatnonzero(~donors[self._donors(tree, leaf)])
 
     def _tree(
         self,
@@ -231,6 +240,7 @@ class _Drawing:
         scores: np.ndarray,
         here: np.ndarray | None,
         wanted: np.ndarray | None,
+        least: int = 0,
     ) -> tuple[Tree, np.ndarray]:
         """The tree of these originals, and where these drawn records end up in it."""
         known, drawn = self._known[: self._done], self._drawn[: self._done]
@@ -245,15 +255,14 @@ class _Drawing:
             self._levels[: self._done],
             classes.astype(np.int32),
             scores,
-            leaf=self._method.leaf,
+            leaf=max(self._method.leaf, least),
             least=self._least,
         )
         return tree, descend(tree, drawn, nominal)
 
-    def _even(self, leaf: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
-        """Where in its leaf each drawn record takes its donor from."""
-        first = self._drawn[min(self._done - 1, 1)]
-        return spread_evenly(leaf, first if wanted is None else first[wanted], self._rng)
+    def _donors(self, tree: Tree, node: np.ndarray) -> np.ndarray:
+        """A random record of each node, as its place in the tree's rows."""
+        return places(tree, node, self._rng.random(node.size))
 
     def _add(self, known: np.ndarray, drawn: np.ndarray, levels: int, *, nominal: bool) -> None:
         """One more predictor."""
@@ -278,6 +287,14 @@ def _binned(x: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x), 0, np.searchsorted(edges, x, side="right") + 1)
 
 
-def _decimals(x: np.ndarray, most: int = 9) -> int | None:
-    """The digits after the point that these numbers have; None where there are more."""
-    return next((d for d in range(most + 1) if np.array_equal(np.round(x, d), x)), None)
+def _as_fine(made: np.ndarray, x: np.ndarray, kind: Kind, rare: int) -> np.ndarray:
+    """Drawn numbers with as many decimals, moments with as fine units, as all but fewer than
+    `rare` of the originals have: whoever has more would show in all."""
+    if kind == Kind.DATE:
+        units: Iterable[float] = _UNITS
+    else:
+        units = (10.0**d for d in range(10)) if kind == Kind.CONTINUOUS else ()
+    for unit in units:
+        if (np.abs(np.round(x * unit) / unit - x) > 1e-12 * np.abs(x)).sum() < rare:
+            return np.asarray(np.round(made * unit) / unit)
+    return made
