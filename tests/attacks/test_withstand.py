@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
 from sfumato.attacks import withstand
 from sfumato.attacks.controlled import ControlledAttack, Trial, rounded_up
 from sfumato.attacks.field import Field
+from sfumato.attacks.withstand import Withstand
 from sfumato.cli.app import run
 from sfumato.errors import MeasureError, ParameterError
-from sfumato.protocols import Context
+from sfumato.protocols import Context, Finding
 from sfumato.registry import _extra
 from sfumato.release.plan.requirement import parse_requirement
+from sfumato.release.records.public import _within
+from sfumato.release.report.attacks import sentence
+from sfumato.release.report.parts import percent
 from tests.oracle.advantage import plain
 
 SEED = 2**70
@@ -172,7 +177,7 @@ def test_what_time_does_not_suffice_for_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(withstand, "monotonic", lambda: float(next(clock)))
     found = released(5_000).measure("withstand", attacks=["equal-record"] * 3, seconds=600)
     assert found.detail["refuses"] is True
-    assert "was not begun" in found.detail["because"]
+    assert "not begun: equal-record" in found.detail["because"]
     assert "seconds = " in found.detail["because"]
 
 
@@ -238,14 +243,18 @@ path = "release"
     assert ended(["protect", str(plan)]) == 0
     capsys.readouterr()
     attacked = ["attack", str(tmp_path / "release"), "--attacks", "equal-record"]
-    assert ended([*attacked, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["measures"]["equal-record"]
+    assert ended([*attacked, "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["private"] is True
+    found = told["measures"]["equal-record"]
     assert found["detail"]["attacked"] == "the release"
     assert found["detail"]["people"] == found["detail"]["controls"] == 2_500
-    assert ended(attacked) == 0
-    assert "more than 5.0 % beyond the control; the most: equal-record" in capsys.readouterr().out
+    assert ended(attacked) == 3
+    said = capsys.readouterr().out
+    assert "more than 5.0 % beyond the control; the most: equal-record" in said
+    assert "yours alone" in said.splitlines()[-1]
     both = ["attack", str(tmp_path / "people.csv"), str(tmp_path / "release" / "data.csv")]
-    assert ended([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 0
+    assert ended([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["measures"]["equal-record"] == found
 
 
@@ -316,3 +325,123 @@ def _context(n: int) -> Context:
         people(n), sf.method("sampling", share=0.5), seed=SEED, require={"exposure": False}
     )
     return Context(release.pair, np.random.default_rng(0), reference=people(n, seed=1))
+
+
+def with_sets(n: int, seed: int = 0) -> sf.Table:
+    """People, and what they have in lists."""
+    rng = np.random.default_rng(seed)
+    lists = [[f"d{a}", f"d{b}"] for a, b in rng.integers(0, 9, (n, 2))]
+    frame = people(n, seed).frame.with_columns(pl.Series("diagnoses", lists))
+    return sf.table(frame, quasi=["age", "zip"], confidential=["pay", "diagnoses"])
+
+
+def test_a_published_column_that_nobody_looks_at_is_told_and_refused() -> None:
+    own, others = with_sets(2_500), with_sets(2_500, 1)
+    plan = sf.Plan(steps=(sf.Step(sf.method("sampling", share=0.5)),))
+    release = sf.protect(own, plan, seed=SEED, require={"exposure": False})
+    found = sf.attack(release, reference=others, attacks=["equal-record"])
+    assert found["equal-record"].detail["left_out"] == {"diagnoses": "holds sets"}
+    whole = found["withstand"].detail
+    assert whole["refuses"] is True
+    assert "no attack looks at diagnoses (holds sets)" in whole["because"]
+    assert Withstand().published(found["withstand"]).detail["left_out"] == whole["left_out"]
+    assert "Not attacked: diagnoses (holds sets)." in sentence(found)
+    # Where it is not published nothing is amiss.
+    bare = sf.protect(own.without(["diagnoses"]), plan, seed=SEED, require={"exposure": False})
+    seen = sf.attack(bare, reference=others, attacks=["equal-record"])
+    assert "refuses" not in seen["withstand"].detail
+    assert "Not attacked" not in sentence(seen)
+
+
+def test_the_first_page_names_every_attack_and_the_worst_of_all() -> None:
+    required = {"withstand": {"at-most": 0.05, "attacks": ["linkability"]}, "equal-record": 1.0}
+    release = released(5_000, **required)
+    for evidence in (release.evidence, release.public().evidence):
+        said = sentence(evidence)
+        assert "linkability, equal-record." in said
+        assert evidence["withstand"].value <= 0.05 < 0.45 < evidence["equal-record"].value
+        assert f"control is at most {percent(evidence['equal-record'].value)}." in said
+
+
+class Same(ControlledAttack):
+    """A trial of what anybody knows of everybody, besides one that tells something, or not."""
+
+    name: ClassVar[str] = "same-value"
+    knows: ClassVar[str] = "Nothing."
+    beside: ClassVar[bool] = True
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        sides = [np.ones(one.size) for one in (field.inside, field.outside)]
+        told = Trial("half", *(np.arange(one.size) % 2.0 for one in sides))
+        return [Trial("known", *sides, easy=(sides[0], sides[1]))] + [told] * self.beside
+
+
+def test_where_everybody_is_guessed_right_nothing_is_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Same().measure(_context(5_000))
+    assert found.detail["nothing_to_learn"] == ["known"]
+    assert list(found.detail["trials"]) == ["half"]
+    monkeypatch.setattr(Same, "beside", False)
+    with pytest.raises(MeasureError, match="right of everybody"):
+        Same().measure(_context(5_000))
+
+
+def test_how_many_have_a_rare_value_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rare, "beside", False)
+    told = Rare().measure(_context(8_000)).detail
+    assert told["lacking"] == (
+        "tried on 8,000 people and 8,000 controls, of which fewer than 2,000 could decide, "
+        "and 2,000 of each are needed"
+    )
+
+
+class Values(ControlledAttack):
+    """Guesses of twenty values, of which one or none is given away."""
+
+    name: ClassVar[str] = "values"
+    knows: ClassVar[str] = "Nothing."
+    given: ClassVar[int] = 7
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        rng = np.random.default_rng(0)
+        own = [rng.integers(0, 20, one.size) for one in (field.inside, field.outside)]
+        right = [(rng.random(one.size) < 0.05) * 1.0 for one in own]
+        right[0][own[0] == self.given] = 1.0
+        easy = [(one == 0) * 1.0 for one in own]
+        return [
+            Trial(
+                "disease", right[0], right[1], easy=(easy[0], easy[1]), groups=(own[0], own[1]),
+                example=lambda i: {"has": int(own[0][i])},
+            )
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [7, -1])
+def test_one_value_that_is_given_away_shows_among_many(
+    given: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Values, "given", given)
+    found = Values().measure(_context(8_000))
+    assert found.detail["rare_values"] == 19  # all but the naive guess
+    if given < 0:
+        assert found.value <= 0.05
+        assert found.detail["worst"] == "disease"
+        assert found.detail["leaks"] is False
+    else:
+        assert found.value > 0.8
+        assert found.detail["worst"].startswith("disease, a rare value (")
+        assert found.private["example"]["has"] == given
+        assert found.detail["leaks"] is True
+    assert "detail" not in Values().published(found).detail
+    assert Values().published(found).detail.keys() == {"knows", "attacked", "people", "controls"}
+
+
+def test_no_part_is_published_above_the_limit_that_the_whole_keeps() -> None:
+    parts = {"linkability": {"people": 9, "controls": 9, "shown": True, "upper": 0.1}}
+    whole = Withstand().result(0.1, detail={"attacks": parts})
+    kept = Finding("withstand", "withstand", 0.06, 0.07, met=True, at_least=False)
+    told = _within(whole, (kept,))
+    assert told.value == told.detail["attacks"]["linkability"]["upper"] == 0.07
+    broken = Finding("withstand", "withstand", 0.09, 0.07, met=False, at_least=False)
+    assert _within(whole, (broken,)).detail["attacks"]["linkability"]["upper"] == 0.1

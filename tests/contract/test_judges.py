@@ -24,7 +24,7 @@ from sfumato.release.plan.step import Step, build
 from sfumato.release.records.evidence import Measuring
 from sfumato.release.recount import written_pairs
 from sfumato.rng import stream
-from tests.contract.catalogue import each, needs_sets, parameters, suited
+from tests.contract.catalogue import each, needs_sets, parameters, suited, unless_exempt
 from tests.contract.conftest import Keeping
 from tests.contract.tables import TABLES, given
 
@@ -114,6 +114,7 @@ def test_figures_of_special_pairs(entry: Entry, keeping: Keeping) -> None:
 
     A measure that refused every ordinary release would keep every other promise.
     """
+    unless_exempt(entry, "special pairs")
     table = given(suited(entry))
     release = as_released(entry)
     order = np.random.default_rng(1).permutation(table.height)

@@ -32,7 +32,14 @@ from sfumato.release.remedies import trying
 from sfumato.rng import stream
 from sfumato.tabular.cells.table import SENSITIVE, CellTable
 from tests.contract import limits
-from tests.contract.catalogue import each, needs_sets, parameters, people_file, suited
+from tests.contract.catalogue import (
+    each,
+    needs_sets,
+    parameters,
+    people_file,
+    suited,
+    unless_exempt,
+)
 from tests.contract.limits import CRITERIA, RULES, Limit
 from tests.contract.tables import given
 from tests.contract.test_judges import masked, strangers
@@ -175,6 +182,7 @@ class Required:
 
 @each("measure", "attack")
 def test_a_required_measure_stops_where_it_says(entry: Entry) -> None:
+    unless_exempt(entry, "where it stops")
     tried = Required(entry)
     worse = -math.inf if tried.way == "at-most" else math.inf
     assert tried.found(tried.value).met, "exactly the limit must pass"

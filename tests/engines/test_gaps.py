@@ -12,7 +12,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import ParameterError, PlanError
 from sfumato.protocols import Engine
 from sfumato.registry import entries, find
-from sfumato.release.large.gaps import requirement_gap
+from sfumato.release.large.gaps import gaps, requirement_gap
 from sfumato.release.plan.requirement import Requirement
 from tests.engines.gaps import FILE, found
 
@@ -78,6 +78,15 @@ def test_no_limit_is_taken_on_a_figure_of_a_sample(kind: str) -> None:
     assert ("exposure" in taken) == (kind == "measure")
     sampled = {"record-linkage", "prediction-distance", "interval-disclosure", "bayes-inference"}
     assert not taken & sampled
+
+
+def test_attacks_are_for_memory_and_the_message_names_them() -> None:
+    plan = sf.Plan.parse('[engine]\nuse = "duckdb"\n[require]\nwithstand = true\n')
+    (told,) = gaps(plan, Schema([]))
+    assert told.where == "[require] withstand"
+    assert "attacks the whole release, in memory" in told.what
+    assert "sfumato attack" in told.remedy
+    assert 'use = "local"' in told.remedy
 
 
 def test_a_limit_on_a_sampled_risk_is_named_before_the_first_step(tmp_path: Path) -> None:

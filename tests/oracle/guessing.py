@@ -78,3 +78,9 @@ def drawn_alone(count: int, people: int, drawn: int) -> float:
 def singled_out(predicates: Sequence[Callable[[Any], bool]], people: Sequence[Any]) -> list[bool]:
     """Which predicates fit exactly one of the people."""
     return [sum(fits(person) for person in people) == 1 for fits in predicates]
+
+
+def pointed_at(released: Sequence[Any], people: Sequence[Any]) -> list[bool]:
+    """For each value that one released record has whether exactly one of the people has it."""
+    once = [v for v in sorted(set(released)) if list(released).count(v) == 1]
+    return [list(people).count(v) == 1 for v in once]

@@ -23,14 +23,19 @@ from ..kernels.statistics.advantage import CONFIDENCE, Advantage, advantage, hol
 from ..measurement import Depends
 from ..protocols import Attack, Context, Measurement
 from .field import Field
+from .guesses import constant
 
 LIMIT = 0.05
 """What an attack may get beyond the control, unless a plan says otherwise."""
 FEWEST = 2_000
 """People attacked, and controls, from which on anything is shown."""
+SAMPLE = 20_000
+"""People attacked, and controls, unless an attack says otherwise."""
 MOST_ALIKE = 0.8
 """Share of attempts of which the naive guess is right from which on it leaves nearly nothing to be
 learnt: then those are judged of whom it is wrong."""
+RAREST = 30
+"""Attempts on people who have a value, from which on it is looked at by itself."""
 _GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -66,19 +71,45 @@ class Trial:
     rest: bool = False
     """Whether these are only those of whom the naive guess is wrong."""
 
+    groups: tuple[np.ndarray, np.ndarray] | None = None
+    """int64: which value each attempt inside and outside is to guess, below 0 none: what is given
+    away of all who have a rare one does not show among all others."""
+
     @property
     def judged(self) -> Trial:
         """The attempts that decide. A disease that one in fifty has is guessed right of the others
         by anybody, and among thousands nothing would be seen of whether it is learnt of the few."""
         if self.easy is None or self.beyond or np.concatenate(self.easy).mean() <= MOST_ALIKE:
             return self
-        sides = [np.flatnonzero(easy < 0.5) for easy in self.easy]
+        return self._part(
+            f"{self.what}, where it is rare", [np.flatnonzero(easy < 0.5) for easy in self.easy]
+        )
+
+    @property
+    def rare(self) -> list[Trial]:
+        """The attempts on those who have one rare value, for each. Which it is, is not said."""
+        if self.groups is None:
+            return []
+        orders = [np.argsort(codes, kind="stable") for codes in self.groups]
+        codes = [own[order] for own, order in zip(self.groups, orders, strict=True)]
+        values, count = np.unique(codes[0][codes[0] >= 0], return_counts=True)
+        found: list[Trial] = []
+        for code in values[count >= RAREST]:
+            ends = [np.searchsorted(own, [code, code + 1]) for own in codes]
+            sides = [np.sort(o[a:b]) for o, (a, b) in zip(orders, ends, strict=True)]
+            naive = 0.0 if self.easy is None else self.easy[0][sides[0]].mean()
+            if naive < 0.5 and RAREST <= min(s.size for s in sides) < FEWEST:
+                found.append(self._part(f"{self.what}, a rare value ({len(found) + 1})", sides))
+        return found
+
+    def _part(self, what: str, sides: Sequence[np.ndarray]) -> Trial:
+        """Attempts of whom the naive guess is wrong."""
         listed = (self.who, self.who_outside)
         who = [rows if own is None else own[rows] for own, rows in zip(listed, sides, strict=True)]
         example = self.example
         return replace(
             self,
-            what=f"{self.what}, where it is rare",
+            what=what,
             inside=self.inside[sides[0]],
             outside=self.outside[sides[1]],
             easy=None,
@@ -86,6 +117,7 @@ class Trial:
             who_outside=who[1],
             example=None if example is None else lambda i: example(int(sides[0][i])),
             rest=True,
+            groups=None,
         )
 
     @property
@@ -138,7 +170,7 @@ class Tried:
     @classmethod
     def of(cls, trial: Trial, field: Field) -> Tried:
         """Of a trial, for all and for the most atypical people."""
-        few = trial.among(*field.atypical)
+        few = None if trial.apart else trial.among(*field.atypical)
         return cls(
             trial.what,
             trial.inside.size,
@@ -172,11 +204,12 @@ class ControlledAttack(Attack):
     depends: ClassVar[Depends | None] = "values"
     needs_reference: ClassVar[bool] = True
     limit: ClassVar[float | None] = LIMIT
+    costly: ClassVar[bool] = True
     knows: ClassVar[str]
     """What its intruder has, in one sentence."""
 
     sample: int = Parameter(
-        20_000,
+        SAMPLE,
         ge=0,
         description="people to attack, and controls, drawn where there are more; 0: all",
     )
@@ -190,30 +223,56 @@ class ControlledAttack(Attack):
         beside = controlled(context, self.name)
         field = Field.of(beside, self.sample)
         trials = list(self.trials(field, beside))
-        tried = [trial.judged for trial in trials]
-        # Of somebody there is of whom the naive guess is wrong; else all that is learnt is nothing.
-        tried = [trial for trial in tried if min(trial.inside.size, trial.outside.size)] or trials
-        figures = [Tried.of(trial, field) for trial in tried]
-        return self._result(field, tried, figures, context)
+        judged = {trial.what: trial.judged for trial in trials}
+        # Where the naive guess is right of everybody, there is nothing to be learnt.
+        tried = [one for one in judged.values() if min(one.inside.size, one.outside.size)]
+        if not tried:
+            raise MeasureError(
+                f"{self.name} has nothing to learn: the naive guess is right of everybody",
+                remedy="attack what differs between people",
+            )
+        told: dict[str, Any] = {}
+        if easy := [what for what, one in judged.items() if one not in tried]:
+            told["nothing_to_learn"] = easy
+        if same := [field.names[j] for j in field.secret if constant(field, j)]:
+            told["one_value"] = same
+        schema = field.pair.original.schema
+        lost = [n for n in field.left_out if n in schema and n not in field.names]
+        if lost:
+            told["left_out"] = {name: field.left_out[name] for name in lost}
+        if len(lost) < len(field.left_out):
+            told["notes"] = {n: why for n, why in field.left_out.items() if n not in lost}
+        rare = [part for trial in trials for part in trial.rare]
+        return self._result(field, tried, rare, told, context)
 
     def published(self, found: Measurement) -> Measurement:
-        """Whom it was tried on, and in few steps what it got at most."""
-        keys = ("knows", "attacked", "people", "controls")
+        """Whom it was tried on, and in few steps what it got at most; what it did not look at."""
+        keys = ("knows", "attacked", "people", "controls", "left_out")
         detail = {key: found.detail[key] for key in keys if key in found.detail}
         bare = replace(found, per_record=None, private={}, interval=None, baseline=None)
         return replace(bare, value=rounded_up(found.value), detail=detail)
 
     def _result(
-        self, field: Field, trials: Sequence[Trial], tried: Sequence[Tried], context: Context
+        self,
+        field: Field,
+        trials: Sequence[Trial],
+        rare: Sequence[Trial],
+        more: Mapping[str, Any],
+        context: Context,
     ) -> Measurement:
+        tried = [Tried.of(trial, field) for trial in trials]
+        alone = [Tried.of(trial, field) for trial in rare]
         plan = field.pair is not context.pair
         rows = field.inside
         if plan and context.again is not None:
             rows = context.again.kept["half"][2][rows]
         bounds = bounded({one.what: one.found for one in tried if not one.apart})
-        bounds |= leaking({one.what: one.found for one in tried if one.apart})
-        worst = int(np.argmax([bounds[one.what] for one in tried]))
-        best = tried[worst]
+        apart = {one.what: one.found for one in (*tried, *alone) if one.apart}
+        bounds |= leaking(apart)
+        everything = [*tried, *alone]
+        worst = int(np.argmax([bounds[one.what] for one in everything]))
+        best = everything[worst]
+        shows = leaking({one.what: one.found for one in everything})
         value = bounds[best.what]
         detail: dict[str, Any] = {
             "knows": self.knows,
@@ -228,16 +287,18 @@ class ControlledAttack(Attack):
                 for t in tried
             },
             "atypical": {t.what: dict(t.atypical) for t in tried if t.atypical is not None},
+            "leaks": max(shows.values()) > LIMIT,
+            **more,
         }
-        if field.left_out:
-            detail["left_out"] = dict(field.left_out)
+        if alone:
+            detail["rare_values"] = len(alone)
         if few := [one.what for one in tried if one.apart]:
             detail["apart"] = few
         short = [one for one in tried if not one.shown and not one.apart]
         if all(one.apart for one in tried):
             short = list(tried)
         if short:
-            why = lacking(short[0].attempts, short[0].controls)
+            why = lacking(int(field.inside.size), int(field.outside.size))
             detail |= {"refuses": True, "because": f"not shown: {why}", "lacking": why}
         per_record = np.full(context.pair.original.height, np.nan)
         return self.result(
@@ -246,33 +307,41 @@ class ControlledAttack(Attack):
             detail=detail,
             private={
                 "advantages": {t.what: t.found for t in tried if not t.apart},
-                "apart": {t.what: t.found for t in tried if t.apart},
+                "apart": apart,
                 "not_shown": [one.what for one in short],
-                "example": _example(trials[worst], field, rows),
+                "example": _example([*trials, *rare][worst], field, rows),
             },
             per_record=_by_person(trials, rows, per_record),
             per_record_of="original",
         )
 
 
-def lacking(attempts: int, controls: int) -> str:
-    """What is lacking where too few were attacked to show anything."""
-    return (
-        f"tried on {attempts:,} people and {controls:,} controls, and {FEWEST:,} of each are needed"
-    )
+def lacking(people: int, controls: int) -> str:
+    """What is lacking where too few were attacked to show anything. How many of all these decided
+    would be how many have a value."""
+    said = f"tried on {people:,} people and {controls:,} controls"
+    if min(people, controls) >= FEWEST:
+        said += f", of which fewer than {FEWEST:,} could decide"
+    return f"{said}, and {FEWEST:,} of each are needed"
 
 
 def bounded(found: Mapping[Any, Advantage]) -> dict[Any, float]:
-    """The upper bounds of several advantages, corrected for their number, from 0 to 1."""
+    """The upper bounds of several advantages, corrected for their number, from 0 to 1. Holm's order
+    is that of a limit of 5 %, whatever a plan allows: a release is accepted only where all bounds
+    keep the limit, and none is ever below its own 95 % bound."""
     bounds = holm(list(found.values()), LIMIT)
     return {key: min(max(b, 0.0), 1.0) for key, b in zip(found, bounds, strict=True)}
 
 
 def leaking(found: Mapping[Any, Advantage]) -> dict[Any, float]:
     """What is learnt at least, by the lower bounds, corrected for their number: all that too few
-    people can show."""
-    level = 1.0 - (1.0 - CONFIDENCE) / max(len(found), 1)
-    return {key: min(max(one.lower(level), 0.0), 1.0) for key, one in found.items()}
+    people can show. 0 where an exact test does not say that anything is."""
+    wrong = (1.0 - CONFIDENCE) / max(len(found), 1)
+    lower = {key: min(one.lower(1.0 - wrong), 1.0) for key, one in found.items()}
+    return {
+        key: bound if bound > 0.0 and found[key].chance <= wrong else 0.0
+        for key, bound in lower.items()
+    }
 
 
 def _by_person(trials: Sequence[Trial], rows: np.ndarray, found: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from scipy import sparse
 from ..data.codec import floats
 from ..data.generalized.bins import Bins, binned
 from ..data.generalized.label_places import Labels, distinct_labels, has_labels
+from ..data.linkage.strangers import refuse_the_same, shared_columns, typed_as, unlike, worth
 from ..data.pair import Pair, suppressed
 from ..data.people.participants import kept_together
 from ..data.schema import MEASURED, SET_ASIDE, Kind, Role, Schema
@@ -105,9 +106,18 @@ class Field:
 
     @classmethod
     def _made(cls, context: Context, sample: int) -> Field:
-        pair, others = context.pair, context.reference
-        assert others is not None
-        names, left = _columns(pair, others)
+        pair, given = context.pair, context.reference
+        assert given is not None
+        names, left = _columns(pair, given)
+        for name in names:
+            if why := unlike(given[name], pair.original[name], pair.original.schema[name]):
+                left[name] = why
+        others = typed_as(given, pair.original, shared_columns(given, pair.original))
+        distinct = worth(pair.original, others)
+        if less := others.height - distinct.size:
+            others = others.take(distinct)
+            left["people outside the data"] = f"{less:,} of them repeat others"
+        refuse_the_same(pair.original, others)
         rng = context.rng if context.stream is None else context.stream("people")
         inside, outside = (_drawn(table, sample, rng) for table in (pair.original, others))
         found = cls(pair, others, inside, outside, tuple(names), context.mechanism, left)
@@ -146,8 +156,7 @@ class Field:
         schema, series = self.pair.original.schema, []
         for name in self.names:
             own = self.pair.original[name].gather(self.inside)
-            # A category that the original's type does not hold is as good as missing.
-            theirs = self.others[name].gather(self.outside).cast(own.dtype, strict=False)
+            theirs = self.others[name].gather(self.outside)
             series.append(pl.concat([own, theirs]).alias(name))
         return Table(pl.DataFrame(series), Schema([schema[name] for name in self.names]))
 
@@ -223,6 +232,12 @@ class Field:
         own = np.full(self.pair.original.height, -1, dtype=np.int64)
         own[rows] = masked
         return np.asarray(own[self.inside])
+
+    def shuffled(self, rng: np.random.Generator) -> np.ndarray:
+        """int64: the released records in a random order, whatever order they lie in."""
+        cells, numbers = self.coded().cells, self.numbers[2]
+        rising = np.lexsort((*numbers.T, *cells.T))
+        return np.asarray(rising[rng.permutation(rising.size)])
 
     @cached_property
     def atypical(self) -> tuple[np.ndarray, np.ndarray]:

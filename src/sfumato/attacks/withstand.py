@@ -11,13 +11,24 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from ..data.schema import Role
 from ..errors import MeasureError
 from ..measurement import Depends
 from ..nested import SCHEMA, found, words
 from ..progress import report
 from ..protocols import Context, Measure, Measurement
 from ..registry import entries
-from .controlled import LIMIT, ControlledAttack, bounded, controlled, leaking, rounded_up
+from ..texts import one_line
+from .controlled import (
+    LIMIT,
+    SAMPLE,
+    ControlledAttack,
+    bounded,
+    controlled,
+    leaking,
+    rounded_up,
+)
+from .field import Field as People
 
 DEADLINE = "deadline"
 """Where attacks find the moment at which they have to end (`Context.kept`)."""
@@ -39,6 +50,10 @@ AttackParameter = Annotated[
 """An attack with a control, by name, as a table or as an instance."""
 
 
+def _listed(given: Any) -> Any:
+    return (given,) if isinstance(given, str) else given
+
+
 class Withstand(Measure):
     """What the best of all attacks gets of people in the data beyond people who are not.
 
@@ -48,7 +63,8 @@ class Withstand(Measure):
     the release itself is attacked; without them the plan is run again on a random half of the
     people, and the plan was attacked, not this release. An attack that was tried on fewer than
     2,000 people or controls shows nothing, and one that is not finished in `seconds` neither: a
-    release of which that is required is then refused, and told what it would take. That no attack
+    release of which that is required is then refused, and told what it would take. So is one with
+    a published column that none of them looks at, such as one of sets. That no attack
     here succeeds is no proof that none can.
     """
 
@@ -70,13 +86,14 @@ class Withstand(Measure):
         "multiple test procedure, Scandinavian Journal of Statistics 6"
     )
 
-    attacks: tuple[AttackParameter, ...] = Field(
+    attacks: Annotated[tuple[AttackParameter, ...], BeforeValidator(_listed)] = Field(
         (), description="attacks to try, by name; all that apply unless given"
     )
     seconds: float = Field(600.0, gt=0, description="time that all attacks together may take")
 
     def measure(self, context: Context) -> Measurement:
         beside = controlled(context, self.name)
+        People.of(beside, SAMPLE)  # says at once where nobody can be attacked
         tried = self._tried(context)
         if not tried.taken and not tried.unfinished:
             why = "; ".join(f"{name}: {words}" for name, words in tried.left.items())
@@ -103,8 +120,16 @@ class Withstand(Measure):
             "not_applicable": tried.left,
             "sees": "attacks that are known here; that none succeeds is no proof that none can",
         }
-        if because := tried.because(self.seconds):
-            detail |= {"refuses": True, "because": because}
+        blind = tried.left_out()
+        if blind:
+            detail["left_out"] = blind
+        unseen = {
+            name: why
+            for name, why in blind.items()
+            if beside.pair.original.schema[name].role in _TO_BE_SEEN
+        }
+        if because := "; ".join(filter(None, (unlooked(unseen), tried.because(self.seconds)))):
+            detail |= {"refuses": True, "because": because, "unfinished": [*tried.unfinished]}
         elif top:
             detail["because"] = f"{detail['worst']} gets that much beyond the control"
         return self.result(
@@ -133,7 +158,7 @@ class Withstand(Measure):
             for done, thing in enumerate(things):
                 report(f"attacking by {thing.name}", done, len(things))
                 if monotonic() - began > self.seconds:
-                    found.unfinished[thing.name] = "it was not begun"
+                    found.unfinished[thing.name] = ""
                     continue
                 own = context.rng if context.stream is None else context.stream(thing.name)
                 try:
@@ -142,6 +167,9 @@ class Withstand(Measure):
                     late = monotonic() - began > self.seconds
                     where = found.unfinished if named or late else found.left
                     where[thing.name] = str(error)
+                except Exception as error:  # the others are worth hours
+                    told = one_line(f"{type(error).__name__}: {error}")
+                    found.unfinished[thing.name] = f"it failed by a fault of its own ({told})"
         finally:
             del context.kept[DEADLINE]
         found.seconds = monotonic() - began
@@ -154,7 +182,21 @@ class Withstand(Measure):
         for name, one in found.detail.get("attacks", {}).items():
             told = {key: one[key] for key in ("people", "controls", "shown")}
             detail["attacks"][name] = {**told, "upper": rounded_up(one["upper"])}
-        return _bare(found, detail, ("attacked", "attacks", "not_applicable", "sees"))
+        return _bare(found, detail, ("attacked", "attacks", "not_applicable", "left_out", "sees"))
+
+
+_TO_BE_SEEN = (Role.QUASI, Role.CONFIDENTIAL, Role.TARGET)
+
+
+def unlooked(columns: Mapping[str, str]) -> str:
+    """What is said of published columns that no attack looks at; empty where there is none."""
+    if not columns:
+        return ""
+    told = ", ".join(f"{name} ({why})" for name, why in columns.items())
+    return (
+        f"not shown: no attack looks at {told}; leave out what is named here, publish the items of "
+        "a set as columns of their own, or give the reference the columns that it lacks"
+    )
 
 
 _ATTACKED = {False: "the release", True: "the plan, run again on a random half"}
@@ -183,6 +225,7 @@ class _Tried:
     taken: dict[str, Measurement] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
     unfinished: dict[str, str] = field(default_factory=dict)
+    """Why; "" where time was up before it began."""
     seconds: float = 0.0
     of: int = 0
 
@@ -197,6 +240,11 @@ class _Tried:
                 found[name] = max(found[name], bound)
         return found
 
+    def left_out(self) -> dict[str, str]:
+        """The published columns that none of the attacks looked at, and why."""
+        each = [m.detail.get("left_out", {}) for m in self.taken.values()]
+        return {k: v for k, v in each[0].items() if all(k in one for one in each)} if each else {}
+
     def because(self, allowed: float) -> str:
         """Why nothing is shown, and what it would take; empty where all is."""
         short: dict[str, list[str]] = {}
@@ -204,11 +252,13 @@ class _Tried:
             if m.detail.get("refuses", False):
                 short.setdefault(m.detail["lacking"], []).append(name)
         said = [f"not shown by {', '.join(names)}: {few}" for few, names in short.items()]
-        for name, why in self.unfinished.items():
-            said.append(f"{name} was not finished: {why}")
+        said += [f"{name} was not finished: {why}" for name, why in self.unfinished.items() if why]
+        if late := [name for name, why in self.unfinished.items() if not why]:
+            said.append(f"not begun: {', '.join(late)}")
         if self.unfinished and self.seconds > allowed:
-            done = max(self.of - len(self.unfinished), 1)
-            need = math.ceil(max(self.seconds * self.of / done, 2 * allowed) / 10) * 10
+            left = len(self.unfinished)
+            each = self.seconds / max(self.of - left, 1)
+            need = math.ceil(max(each * self.of, 2 * each * left, 2 * allowed) / 10) * 10
             said.append(f"about {need} s may be enough: seconds = {need}")
         return "; ".join(said)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..protocols import Declaration
+from ..protocols import Declaration, Measure
 from ..registry import Entry, find
 from ..release.plan import toml
 from .saying import say
@@ -90,6 +90,8 @@ def example(entry: Entry, cls: type[Declaration]) -> str:
         return toml.table("steps", {"use": "mdav", "k": 5, "then": entry.name}, array=True)
     if entry.kind == "criterion":
         return toml.table("require", {entry.name: shown})
+    if issubclass(cls, Measure) and cls.costly and cls.limit is not None:
+        return toml.table("require", {entry.name: {"at-most": cls.limit}})
     if entry.kind in ("measure", "attack"):
         return toml.table("measures", {entry.name: {}})
     if entry.kind == "rule":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from . import base, show, stopping
+
+if TYPE_CHECKING:
+    from ..release.records.evidence import Evidence
 
 
 @base.app.command()
@@ -181,7 +185,10 @@ def attack(
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
-    """Try every attack on a release, beside people who are not in it; says what each gains."""
+    """Try every attack on a release, beside people who are not in it; says what each gains.
+
+    Exit codes: 0 nothing leaks, 2 what was asked for was not shown or not tried, 3 an attack leaks.
+    """
     from ..release.red_team import attack as attacked
 
     show.load_plugins(plugin)
@@ -198,6 +205,20 @@ def attack(
             progress=tell,
         )
     show.attacked(evidence, json=json)
+    if code := _came_out(evidence, base.names(attacks)):
+        raise typer.Exit(code)
+
+
+def _came_out(evidence: Evidence, asked: Iterable[str] | None) -> int:
+    """The exit code of what attacks came to."""
+    found = evidence.measurements
+    beside = [one.detail for one in found.values() if {"people", "controls"} <= {*one.detail}]
+    if any(detail["leaks"] for detail in beside):
+        return 3
+    untried = "withstand" in evidence.not_taken or {*(asked or ())} & {*evidence.not_taken}
+    if untried or any(one.detail.get("refuses", False) for one in found.values()):
+        return 2
+    return 0
 
 
 @base.app.command()

@@ -224,7 +224,7 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     """What each attack achieved: those with a control by what they get beyond it, the others beside
     chance and the match anybody would try."""
     if json:
-        print_json(evidence.to_dict())
+        print_json({**evidence.to_dict(), "private": True})
         return
     from ..attacks.controlled import LIMIT
 
@@ -234,7 +234,7 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         detail = found.detail
         if "people" in detail and "controls" in detail:
             upper = found.value if whole is None else whole.detail["attacks"][name]["upper"]
-            leaking = detail["interval"][0] > LIMIT
+            leaking = detail["leaks"]
             verdict = "leaks" if leaking else "not shown" if detail.get("refuses") else ""
             leaks += [(detail["advantage"], name, detail["worst"])] if leaking else []
             shares = detail["success"], detail["control"], detail["advantage"], upper
@@ -269,6 +269,10 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
             f"no attack that was tried gets more than {_share(whole.value)} beyond the control "
             f"(95 %); the most: {one_line(whole.detail['worst'])}"
         )
+    unseen = {} if whole is None else whole.detail.get("left_out", {})
+    for name, why in unseen.items():
+        say(f"not attacked: {name} ({why})")
+    say("These figures are exact, and yours alone: publish the release's own report, not this.")
 
 
 def _share(value: float | None) -> str:

@@ -27,7 +27,7 @@ from .encoding import encode_within, width_of
 from .schema import MEASURED, ORDERED, Column, Kind
 from .table import Table, kept_with
 
-_SQUARABLE = 1e140
+SQUARABLE = 1e140
 """Numbers up to this, and down to its reciprocal, can be squared and summed."""
 _EXACT_FLOAT = 2**53
 _DAY_US = 24 * 3600 * 1_000_000
@@ -317,7 +317,7 @@ def standardize(x: np.ndarray) -> np.ndarray:
 def _squarable(x: np.ndarray) -> np.ndarray:
     """Columns whose squares would overflow or vanish, divided by their largest value."""
     largest = np.where(np.isnan(x), 0.0, np.abs(x)).max(axis=0)
-    extreme = (largest > _SQUARABLE) | ((largest > 0) & (largest < 1 / _SQUARABLE))
+    extreme = (largest > SQUARABLE) | ((largest > 0) & (largest < 1 / SQUARABLE))
     if not extreme.any():
         return x
     return np.asarray(x / np.where(extreme, largest, 1.0))

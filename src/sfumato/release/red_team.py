@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
+from ..addresses import is_address
 from ..attacks.controlled import ControlledAttack
 from ..attacks.withstand import Withstand
 from ..data.linkage.earlier import data_file
 from ..data.linkage.like import like_original
 from ..data.pair import Pair
-from ..errors import InputError, MeasureError, ParameterError
+from ..errors import InputError, MeasureError, ParameterError, UnknownName
 from ..progress import Listener, listening, silent
 from ..protocols import Measurement
 from ..registry import entries, find
@@ -72,6 +73,22 @@ def attack(
     if isinstance(plan, str | Path):
         plan = Plan.read(plan)
     seed = checked_seed(seed)
+    named = [attacks] if isinstance(attacks, str) else list(attacks)
+    if name is not None:
+        if not isinstance(name, str):
+            raise ParameterError(
+                f"an attack is named by a text, and not by {name!r}",
+                remedy='sf.attack(release, "repu"), or attacks=["repu", "linkability"]',
+            )
+        find(name, "attack")  # says which attacks there are
+        if named or seconds is not None:
+            given = "attacks" if named else "seconds"
+            raise ParameterError(
+                f"{name} is one attack, and {given} is for all together",
+                remedy=f'sf.attack(release, attacks=["{name}"], seconds=600)',
+            )
+    for one in named:
+        _known(one)
     if isinstance(release, Release):
         target = _Target.of_release(release, reference, seed)
     elif isinstance(release, str | Path):
@@ -83,14 +100,13 @@ def attack(
         )
     with listening(progress or silent):
         if name is not None:
-            find(name, "attack")  # says which attacks there are
+            target.check([name])
             return target.measuring.take(measure_of(name, parameters), target.pair)
         if parameters:
             raise ParameterError(
                 f"all attacks together take no {', no '.join(parameters)}",
                 remedy='name one attack: sf.attack(release, "linkability", neighbours=5)',
             )
-        named = [attacks] if isinstance(attacks, str) else list(attacks)
         return target.attacked(named, seconds)
 
 
@@ -101,12 +117,17 @@ class _Target:
     pair: Pair
     measuring: Measuring
     notes: tuple[str, ...] = ()
+    beside: bool = True
+    """Whether there is anything to judge attacks by: others, or a plan that made what is attacked.
+    """
 
     @classmethod
     def of_release(cls, release: Release, reference: Any, seed: int) -> _Target:
         """A release in memory."""
         measuring = release.measured_by(seed)
         if reference is not None:
+            if isinstance(reference, str | Path):
+                reference = read_input(release.plan, Path(), str(reference))[0]
             others = like_original(reference, release.pair.original)
             measuring = replace(measuring, reference=others, kept={}, taken=[])
         return cls(release.pair, measuring)
@@ -117,14 +138,21 @@ class _Target:
     ) -> _Target:
         """A release's folder, or a masked file, beside its original."""
         data_file(masked)  # says where there is none
+        folder = masked.absolute() if masked.is_dir() else masked.absolute().parent
+        kept = private_path(folder) / "plan.toml"
+        its = kept.is_file() and data_file(folder).absolute() == data_file(masked).absolute()
+        own = _kept_plan(kept, folder) if its else None
         if plan is None:
-            kept = private_path(masked.absolute()) / "plan.toml"
-            if not kept.is_file() and not original:
+            if own is None and not original:
                 raise InputError(
                     f"{masked} has no private twin that tells its plan ({kept} is missing)",
-                    remedy="bring the private folder beside it, or name --original and --plan",
+                    remedy="bring the private folder beside it, or name --original and --plan, "
+                    "and people who are not in the data by --reference",
                 )
-            plan = Plan.read(kept) if kept.is_file() else Plan()
+            plan = own or Plan()
+        if reference is not None and isinstance(plan.input.reference, str):
+            # Which is then not looked for.
+            plan = plan.with_(input=plan.input.told({"reference": ""}))
         place = original or _original_of(plan, masked)
         found, others = pair_of_files(place, masked, plan, align, {})
         if reference is not None:
@@ -134,15 +162,26 @@ class _Target:
             others = like_original(given, found.pair.original)
         rerun, known = again(plan, seed, others), given_by(plan.input.given)
         measuring = Measuring(seed, None, others, plan.mechanism, rerun, known)
-        return cls(found.pair, measuring, found.notes)
+        # What a plan does on a half of the people says nothing of a file that it did not make.
+        beside = others is not None or (own is not None and own.steps == plan.steps)
+        return cls(found.pair, measuring, found.notes, beside)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise where these attacks, or some of them, have nothing to be judged by."""
+        if not self.beside and any(map(_controlled, names)):
+            raise InputError(
+                "this file was not attacked: it is no release that the plan is known to have made, "
+                "and there is nobody outside the data to judge attacks by",
+                remedy="--reference FILE with people who are not in the data; where there are "
+                "none, hold some out before you mask",
+            )
 
     def attacked(self, named: list[Any], seconds: float | None) -> Evidence:
         """All attacks that apply, those with a control judged together."""
-        kinds = {
-            entry.name: issubclass(entry.load(), ControlledAttack) for entry in entries("attack")
-        }
-        controlled = [one for one in named if kinds.get(one, True)]
-        others = [one for one in (named or kinds) if not kinds.get(one, True)]
+        everything = named or [entry.name for entry in entries("attack")]
+        self.check(everything)
+        controlled = [one for one in named if _controlled(one)]
+        others = [one for one in everything if not _controlled(one)]
         taken, left = self.measuring.panel(
             [build("attack", name, {}) for name in others], self.pair
         )
@@ -162,6 +201,47 @@ class _Target:
         pair = self.pair
         records = {"original": pair.original.height, "published": pair.masked.height}
         return Evidence(taken, left, records=records, notes=notes)
+
+
+def _known(name: Any) -> None:
+    """Raise where there is no attack of this name."""
+    try:
+        if isinstance(name, str):
+            find(name, "attack")
+    except UnknownName as error:
+        raise ParameterError(f"attacks: {error.message}", remedy=error.remedy) from error
+
+
+def _controlled(attack: Any) -> bool:
+    """Whether an attack is judged beside people who are not in the data."""
+    return not isinstance(attack, str) or issubclass(
+        find(attack, "attack").load(), ControlledAttack
+    )
+
+
+def _kept_plan(kept: Path, folder: Path) -> Plan:
+    """The plan of a private folder. The files that it names lie where those of the plan that was
+    run did: beside the release as its input, or else where they are from here."""
+    try:
+        plan = Plan.parse(kept.read_text(encoding="utf-8"), name=str(kept))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{kept} cannot be read: {error}", remedy="--plan FILE") from None
+    beside = folder.absolute().parent
+
+    def placed(name: str) -> str:
+        place = Path(name)
+        if is_address(name) or place.is_absolute():
+            return name
+        # A plan that was run from elsewhere names them from there.
+        above = place.parent.parts
+        near = [beside / place.name] if above and beside.parts[-len(above) :] == above else []
+        found = [one for one in (*near, beside / place, place) if one.exists()]
+        return str(found[0] if found else beside / place)
+
+    more: dict[str, Any] = {"given": [placed(name) for name in plan.input.given]}
+    if isinstance(plan.input.reference, str) and plan.input.reference:
+        more["reference"] = placed(plan.input.reference)
+    return plan.with_(input=plan.input.told(more))
 
 
 def _original_of(plan: Plan, folder: Path) -> str:

@@ -23,6 +23,7 @@ from sfumato.errors import MeasureError
 from sfumato.poset.values.text import set_label
 from sfumato.protocols import Measurement
 from tests.attacks.cells.planted import context, labelled, people, without
+from tests.oracle import cells as oracle
 
 SEARCH = (sf.method("mondrian", k=2, columns=["age", "born"]),)
 
@@ -176,9 +177,24 @@ def test_a_label_needs_what_it_came_about_by(kind: str, seed: int) -> None:
     code = dict(zip(values, field.coded().inside[:, 0].tolist(), strict=True))
     under = [v for v in values if poset.leq(v, label)]
     assert sorted(bins.tolist()) == sorted(code[v] for v in under)
+    wanted = oracle.pairs_of(label, under, poset.lub)
     for two in product(under, repeat=2):
         if kind == "rounded" and two[0] == two[1]:
             continue  # published as it is, which no need says
         held = np.isin(bins, [code[v] for v in two])
         met = sum(s for u, s in zip(terms.union, terms.sign, strict=True) if not (u & held).any())
-        assert (met == 1.0) == (str(poset.lub(two)) == label), (two, label)
+        assert (met == 1.0) == (two in wanted), (two, label)
+
+
+def test_a_label_of_values_that_no_attacked_person_has_needs_nothing() -> None:
+    own, others = people(60, 11), people(60, 12)
+    place = own["place"].to_list()
+    labels = [set_label(sorted({place[i - i % 2], place[i - i % 2 + 1]})) for i in range(60)]
+    released = labelled(own, {"place": labels})
+    field = Field.of(context(own, released, others), 3)  # three are attacked
+    needs = Needs(field, field.names.index("place"))
+    found = [needs.of(record) for record in range(released.height)]
+    nobody = [terms for bins, terms in found if not bins.size]
+    assert nobody
+    assert len(nobody) < len(found)
+    assert all(terms.union.shape == (1, 0) for terms in nobody)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, settings
 from hypothesis import given as hypothetically
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from sfumato.attacks.classes.background_knowledge import BackgroundKnowledge
@@ -16,6 +16,7 @@ from sfumato.attacks.classes.disco import DiSCO
 from sfumato.attacks.classes.homogeneity import Homogeneity
 from sfumato.attacks.classes.repu import RepU
 from sfumato.attacks.controlled import ControlledAttack, Trial
+from sfumato.errors import MeasureError
 from tests.attacks.classes.small import (
     Row,
     given,
@@ -69,6 +70,7 @@ def test_what_is_learnt_is_as_defined(
     drawn: tuple[list[Row], list[Row], list[Row]], facts: int
 ) -> None:
     inside, outside, records = drawn
+    assume(len({row[2] for row in (*inside, *outside)}) > 1)
     targets = [row[2] for row in records]
 
     def wanted(people: Sequence[Row], facts: int) -> list[bool]:
@@ -82,6 +84,10 @@ def test_what_is_learnt_is_as_defined(
     assert disco.detail["dio"] == pytest.approx(np.mean(within))
     everything = oracle.shown(targets)
     for attack, known in ((Homogeneity(), 0), (BackgroundKnowledge(facts=facts), facts)):
+        if attack.name == "background-knowledge" and len(everything) <= facts + 1:
+            with pytest.raises(MeasureError, match="whatever the release"):
+                tried(attack, inside, outside, records)
+            continue
         trial = tried(attack, inside, outside, records)
         assert trial.easy is not None
         for found, easy, people in (
@@ -108,8 +114,12 @@ def test_values_are_ruled_out_at_random_and_the_rest_is_guessed() -> None:
     assert trial.detail["guessed"] == pytest.approx(0.5, abs=0.04)
     assert trial.easy is not None
     assert trial.easy[0][:4000].max() == 0.0
-    both = tried(BackgroundKnowledge(facts=2), people, people, records)
+    # A fourth that none of theirs shows: else two facts would tell it of any release.
+    more = [*records, (25, "b", "w")]
+    both = tried(BackgroundKnowledge(facts=2), people, people, more)
     assert both.inside[:4000].min() == 1.0
+    with pytest.raises(MeasureError, match="more than 3 values"):
+        tried(BackgroundKnowledge(facts=2), people, people, records)
 
 
 def test_a_suppressed_cell_fits_everybody_and_a_missing_one_only_what_is_missing() -> None:

@@ -17,14 +17,14 @@ from sfumato.attacks.composing.cells import System, located
 from sfumato.attacks.composing.composition import Composition
 from sfumato.attacks.composing.tables import plain_table, read_table
 from sfumato.attacks.field import Field
-from sfumato.errors import MeasureError, ParameterError
+from sfumato.errors import InputError, MeasureError, ParameterError
 from sfumato.kernels.tables.bounds import ROUNDS, narrowed
 from tests.attacks.composing.releases import context, people
 from tests.oracle.table_bounds import fillings
 
 
 def system(own: sf.Table, shown: sf.Table | pl.DataFrame, *tables: Any) -> System:
-    field = Field.of(context(own, shown, own), 0)
+    field = Field.of(context(own, shown, own.take(np.arange(min(20, own.height)))), 0)
     return System(field, tuple(read_table(plain_table(one), own) for one in tables))
 
 
@@ -101,7 +101,7 @@ def test_suppressed_values_are_given_back_by_a_table() -> None:
     )
     masked = sf.Table(shown, own.schema, {"ill": hidden})
     found = Composition(tables=counted(own, ["place", "ill"])).measure(
-        context(own, masked, own.take(np.arange(600)))
+        context(own, masked, own.take(np.arange(20)))
     )
     trial = found.detail["trials"]["ill by differencing counts"]
     assert trial["with_a_remainder"] == 1.0
@@ -344,7 +344,7 @@ def test_a_table_of_other_columns_is_refused() -> None:
         ({"cells": {"sex": ["f"], "count": [1]}, "of": "height"}, "shares no column"),
     ):
         with pytest.raises(MeasureError, match=wrong):
-            Composition(tables=table).measure(context(own, own, own))
+            Composition(tables=table).measure(context(own, own, own.take(np.arange(20))))
 
 
 def test_a_plan_file_holds_tables() -> None:
@@ -354,3 +354,26 @@ def test_a_plan_file_holds_tables() -> None:
     assert built.tables[0]["cells"] == {"sex": ["f", ""], "count": [3, "*"]}
     text = sf.Plan(measures=(built,)).to_toml()
     assert Composition.build(tomllib.loads(text)["measures"]["composition"]) == built
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ({"cells": {"sex": [{"a": 1}], "count": [3]}}, "texts and numbers"),
+        ({"cells": {"sex": [["a"]], "count": [3]}}, "texts and numbers"),
+        ({"cells": {"sex": {"a": 1}, "count": [3]}}, "texts and numbers"),
+        ({"cells": {"sex": ["f"], "count": [3]}, "by": 3}, "names the columns"),
+        ({"cells": {"sex": ["f"], "count": [3]}, "by": [3]}, "names the columns"),
+        ({"cells": {"sex": ["f"], "count": [3]}, "of": 3}, "names a column"),
+    ],
+)
+def test_what_is_no_table_is_refused(words: dict, wrong: str) -> None:
+    with pytest.raises(ParameterError, match=wrong):
+        Composition.build({"tables": [words]})
+
+
+def test_a_release_of_no_possible_name_is_none() -> None:
+    own = people(60, 1)
+    for name in ("a" * 400, "x\x00y"):
+        with pytest.raises(InputError, match="there is no release"):
+            Composition(given=name).measure(context(own, own, people(60, 2)))

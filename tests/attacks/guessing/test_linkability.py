@@ -127,7 +127,7 @@ def test_of_equally_near_records_two_sources_share_one_by_chance() -> None:
 def test_two_random_sets_meet_as_often_as_the_naive_guess_says() -> None:
     own = people(30, 1)
     rng = np.random.default_rng(0)
-    for k in (1, 4, 20):
+    for k in (1, 2, 4):
         found = attacked("linkability", own, own, people(20, 2), neighbours=k)
         meet = [
             bool(set(rng.permutation(30)[:k]) & set(rng.permutation(30)[:k])) for _ in range(4_000)

@@ -189,7 +189,7 @@ def test_columns_are_chosen_two_at_least_and_all_numbers_of_them_as_often() -> N
 
 def test_equal_predicates_are_found_whatever_the_order_of_conditions() -> None:
     own = people(40, 1)
-    _, questions = asked(own, own, own)
+    _, questions = asked(own, own, own.take(np.arange(20)))
     rows = np.array([3, 5, 3, 3])
     chosen = np.zeros((4, 6), bool)
     chosen[:, [0, 4]] = True

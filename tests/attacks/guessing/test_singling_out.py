@@ -17,7 +17,9 @@ from sfumato.attacks.guessing.singling_out import Judge, SinglingOut, isolated
 from sfumato.errors import MeasureError
 from sfumato.kernels.neighbours.predicates import Fits
 from sfumato.kernels.statistics.advantage import Advantage
+from sfumato.protocols import Context
 from tests.attacks.membership.people import attacked, context, people
+from tests.oracle import guessing as oracle
 
 NAMES = ("singling-out", "predicate-singling-out")
 
@@ -236,6 +238,24 @@ def test_a_release_that_tells_nothing_is_said_to() -> None:
         PredicateSinglingOut().measure(context(own, hidden(own), others))
     found = SinglingOut().measure(context(own, hidden(own), others))
     assert all(one.inside < 0.05 for one in found.private["advantages"].values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_that_occur_once_point_at_those_who_alone_have_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = [f"v{i:03}" for i in range(150)]
+    own, released, others = (sf.table({"x": rng.choice(names, 120)}, quasi=["x"]) for _ in "abc")
+    (trial,) = SinglingOut().trials(*_field(own, released, others))
+    wanted = [oracle.pointed_at(released["x"].to_list(), t["x"].to_list()) for t in (own, others)]
+    made = len(wanted[0])
+    assert made > 20
+    assert sorted(trial.inside[:made]) == sorted(map(float, wanted[0]))
+    assert trial.outside[:made].sum() == sum(wanted[1])
+
+
+def _field(own: sf.Table, released: sf.Table, others: sf.Table) -> tuple[Field, Context]:
+    given = context(own, released, others)
+    return Field.of(given, 0), given
 
 
 def test_predicates_are_so_light_that_they_should_fit_nobody() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.data.people.participants import held_out, reference_split
+from sfumato.data.people.participants import held_out, kept_together, reference_split
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.release.plan.plan import Plan
 from sfumato.release.records.run import hold_out
@@ -129,6 +129,36 @@ def test_namesakes_are_not_one_person() -> None:
         assert outside.height == 2
         seen |= set(outside["patient"])
     assert seen == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_a_number_that_nobody_has_twice_makes_each_record_a_person(said: bool) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "name": [f"name {i}" for i in rng.integers(0, 30, 400)],
+            "member": [f"M{i:04}" for i in range(400)],
+            "home": [i // 2 for i in range(400)],
+            "sex": rng.choice(["f", "m"], 400),
+        }
+    )
+    table = sf.table(frame, identifier=["name", "member"], person="member" if said else "")
+    assert kept_together(table) is None
+    table = sf.table(
+        frame, identifier=["name", "member"], household="home", person="member" if said else ""
+    )
+    unit = kept_together(table)
+    assert unit is not None
+    np.testing.assert_array_equal(unit, frame["home"].to_numpy())
+
+
+def test_the_column_that_is_named_tells_people_apart() -> None:
+    names = ["name", "patient", "visit"]
+    columns = {"name": list("aabb"), "patient": [1, 1, 1, 2], "visit": range(4)}
+    found = kept_together(sf.table(columns, identifier=names, person="patient"))
+    assert found is not None
+    assert found.tolist() == [0, 0, 0, 1]
+    assert kept_together(sf.table(columns, identifier=names, person="visit")) is None
 
 
 @given(st.integers(0, 2**32), st.floats(0.1, 0.9))

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import fisher_exact
 
+from sfumato.attacks.controlled import leaking
 from sfumato.kernels.statistics.advantage import Advantage, advantage, holm, wilson
 from tests.oracle.advantage import all_rejected, plain
 
@@ -110,3 +112,25 @@ def test_what_is_extrapolated_is_known_no_better_than_it_is_told() -> None:
     assert told.value == plain.value
     assert told.error > 0.2 * (1 - told.inside) > plain.error
     assert advantage(inside, -outside, least=0.2).outside == 0.0
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "others", "m"), [(9, 10, 4, 12), (0, 5, 3, 5), (98, 99, 90, 99)]
+)
+def test_the_chance_is_that_of_the_exact_test(hits: int, n: int, others: int, m: int) -> None:
+    found = advantage(np.arange(n) < hits, np.arange(m) < others)
+    exact = fisher_exact([[hits, n - hits], [others, m - others]], alternative="greater")
+    assert found.chance == pytest.approx(exact.pvalue)
+    shared = advantage(np.full(n, 0.5), np.full(m, 0.25))
+    assert shared.counts == (n // 2, n, -(-m // 4), m)
+    assert advantage(np.ones(n), np.ones(m), np.ones(n), np.ones(m)).counts is None
+
+
+@pytest.mark.parametrize("share", [0.02, 0.95, 0.99])
+def test_what_is_no_leak_is_rarely_called_one(share: float) -> None:
+    """By normal errors alone it is up to 9 % of the time."""
+    rng, n, wrong = np.random.default_rng(0), 100, 0
+    for _ in range(1_000):
+        found = advantage((rng.random(n) < share) * 1.0, (rng.random(n) < share) * 1.0)
+        wrong += leaking({0: found})[0] > 0.0
+    assert wrong <= 60

@@ -171,7 +171,7 @@ def test_the_limit_of_what_is_rare(count: int, seen: bool) -> None:
     """A category of `rare` records is drawn, one of fewer never; a number of five times as many,
     any other but for a chance that is nought where it lies between others."""
     words = ["judge"] * count + ["clerk"] * 90 + ["nurse"] * 90
-    many = 20 + count
+    many = 20 + count if seen else count
     numbers = [50.0] * many + [10.0 + i / 7 for i in range(80)] + [80.0 + i / 7 for i in range(80)]
     numbers += [1.0 + i / 7 for i in range(count + 180 - len(numbers))]
     own = table(job=words, pay=[x * np.pi for x in numbers])

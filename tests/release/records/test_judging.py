@@ -185,6 +185,13 @@ def test_a_criterion_that_finds_no_number_is_not_met() -> None:
         ("record-linkage", {"at-most": math.inf}, "not a finite number"),
         ("record-linkage", {"at-most": "0.1"}, "not a finite number"),
         ("k-anonymity", [{"k": 2}, {"k": 0}], "k"),
+        ("withstand", {"at-most": 5}, "a share: 5 % is 0.05"),
+        ("withstand", 1.01, "from 0 to 1"),
+        ("record-linkage", -0.1, "from 0 to 1"),
+        ("withstand", {"at-least": 0.05}, "would require that it leaks"),
+        ("linkability", {"at-least": 0.05}, "at-most"),
+        ("class-sizes", {"at-least": 0}, "1 at least"),
+        ("withstand", False, "leave it out"),
     ],
 )
 def test_words_that_are_no_requirement(name: str, words: object, complaint: str) -> None:
@@ -199,6 +206,9 @@ def test_words_that_are() -> None:
         ("k-anonymity", {"k": 5}, 5),
         ("record-linkage", 0.1, {"at-most": 0.1}),
         ("record-linkage", {"at_most": 0}, {"at-most": 0}),
+        ("record-linkage", 1, {"at-most": 1}),
+        ("prediction-distance", {"at-least": 3}, {"at-least": 3}),
+        ("information-loss", {"at-least": 0.2}, {"at-least": 0.2}),
         ("k-anonymity", {"k": 5, "unit": "household"}, {"k": 5, "unit": "household"}),
     ):
         (found,), bad = parse_requirement(name, words)

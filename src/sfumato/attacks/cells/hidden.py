@@ -16,16 +16,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...data.schema import NUMERIC
 from ...errors import MeasureError
 from ...protocols import Context
 from ..controlled import Trial
 from ..field import Field
+from ..guesses import margin
 from ..withstand import DEADLINE
 from .strangers import several, strangers
 
-WITHIN = 0.05
-"""A number is guessed right within this share of the guess."""
 _TIE = 1.0 - 1e-9
 _BLOCK = 4096
 
@@ -132,12 +130,11 @@ def credit(weights: np.ndarray, truth: np.ndarray, near: np.ndarray | None = Non
 def nearness(field: Field, j: int) -> np.ndarray | None:
     """(bins, bins): whether the guess of one bin is right where another is the truth; None where
     only the bin itself is."""
-    column = field.pair.original.schema[field.names[j]]
-    if not field.is_number(j) or column.kind not in NUMERIC:
+    if not field.is_number(j):
         return None
     lies = medians(field, j)
     with np.errstate(invalid="ignore"):
-        found = np.abs(lies[:, None] - lies[None, :]) <= WITHIN * np.abs(lies[:, None])
+        found = np.abs(lies[:, None] - lies[None, :]) <= margin(field, j).around(lies)[:, None]
     return np.asarray((found | np.eye(lies.size, dtype=bool)).astype(np.float64))
 
 

@@ -35,7 +35,7 @@ class Needs:
             bins = np.sort(row.indices).astype(np.int64)
             label = self.field.pair.masked[self.name][record]
             needs = [need for need in self._needs(str(label), bins) if need.any()]
-            found = np.array(needs, dtype=bool).reshape(-1, bins.size)
+            found = np.array(needs, dtype=bool).reshape(len(needs), bins.size)
             self._found[place] = bins, terms(found)
         return self._found[place]
 

@@ -30,9 +30,10 @@ class Reconstruction(ControlledAttack):
     records, the tree of columns guessing the rest; and where the counts of `marginals` were
     published of the same people, a program in whole numbers finds the likeliest values that agree
     with these counts and with all labels. A guess is one of the values that the cell covers; it is
-    right if it is the person's, a number within 5 % of the guess (numbers are told apart at 255
-    quantiles). An attempt is a person: the share of their hidden cells that was guessed right, and
-    in a further trial whether all were.
+    right if it is the person's, a number within 5 % of the guess, but no more than a twentieth of
+    the interquartile range of the released column, a date within the latter (both are told apart at
+    255 quantiles). An attempt is a person: the share of their hidden cells that was guessed right,
+    and in a further trial whether all were.
 
     The naive guess is, of the values that a cell covers, the one that the release shows most. The
     control: somebody outside the data whom the record's labels cover takes the person's place, the

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field as Parameter
 
+from ...errors import MeasureError
 from ...kernels.coverage.said import all_said
 from ...progress import report
 from ...protocols import Context
@@ -23,7 +24,8 @@ class BackgroundKnowledge(ControlledAttack):
     (`facts`) that the person does not have: drawn at random among those of the classes that fit
     the person; where no class fits, of the whole release. Where one value is left he believes it;
     else he guesses naively, the value that the release shows most. Numbers are learnt to one of 20
-    quantiles; missing and hidden values rule nothing out.
+    quantiles; missing and hidden values rule nothing out. A column that shows no more than `facts`
+    + 1 values is not tried: of two values, not to have one is to have the other.
 
     The control is the same with people who are not in the data. Facts that somebody chooses well
     tell more than random ones. `certain` in `detail` says of how many one value was left, `guessed`
@@ -44,13 +46,27 @@ class BackgroundKnowledge(ControlledAttack):
     facts: int = Parameter(1, ge=0, description="values that are known not to be the person's")
 
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
-        secrets = require_secret(field, self.name)
-        fitting = Fitting.of(field, [j for j in field.known if j not in secrets])
+        secrets = [j for j in require_secret(field, self.name) if shown(field, j) > self.facts + 1]
+        if not secrets:
+            raise MeasureError(
+                f"no confidential column shows more than {self.facts + 1} values, so that knowing "
+                f"{self.facts} would leave one, whatever the release",
+                remedy="fewer `facts`, or homogeneity, which needs none",
+            )
+        fitting = Fitting.of(field, [j for j in field.known if j not in field.secret])
         found: list[Trial] = []
         for done, secret in enumerate(secrets):
             report("ruling values out", done, len(secrets))
             found.append(_tried(field, fitting, secret, self.facts, context.rng))
         return found
+
+
+def shown(field: Field, secret: int) -> int:
+    """How many values of a column the release shows."""
+    bins = field.coded(COARSE).bins[secret]
+    cells = bins.after if bins.hidden is None else bins.after[~bins.hidden]
+    mass = bins.spread[np.unique(cells)].sum(axis=0)
+    return int(np.count_nonzero(np.asarray(mass).ravel()[: bins.count - 1]))
 
 
 class Outcome(NamedTuple):

@@ -27,6 +27,7 @@ from ...kernels.coverage.said import NOTHING, SEVERAL, one_covered
 from ...kernels.neighbours.blocks import distinct_rows
 from ..controlled import FEWEST
 from ..field import Field
+from ..guesses import learnable
 
 FINE = 255
 """Quantiles at which numbers are cut that are published as labels which cannot all be read."""
@@ -268,11 +269,16 @@ def named(field: Field, names: Sequence[str], what: str) -> list[int]:
     return [field.names.index(name) for name in names]
 
 
+def groups(field: Field, fitting: Fitting, j: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which value each person has in a column that is to be guessed; None of numbers."""
+    return None if field.is_number(j) else fitting.split(truth(field, j))
+
+
 def require_secret(field: Field, asking: str) -> list[int]:
-    """The confidential columns."""
+    """The confidential columns of which there is anything to learn."""
     if not field.secret:
         raise MeasureError(
             f"{asking} has no confidential column to learn",
             remedy='give a column role = "confidential"',
         )
-    return field.secret
+    return learnable(field, field.secret)

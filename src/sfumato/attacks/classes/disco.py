@@ -16,7 +16,8 @@ from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
-from .covering import COARSE, Fitting, coarser, likeliest, named, says, truth
+from ..guesses import learnable
+from .covering import COARSE, Fitting, coarser, groups, likeliest, named, says, truth
 
 
 class DiSCO(ControlledAttack):
@@ -52,7 +53,7 @@ class DiSCO(ControlledAttack):
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
         keys = named(field, self.keys, "keys") if self.keys else field.known
         targets = named(field, self.targets, "targets") if self.targets else field.secret or keys
-        asked = [(t, [j for j in keys if j != t]) for t in targets]
+        asked = [(t, [j for j in keys if j != t]) for t in learnable(field, targets)]
         if any(not others for _, others in asked):
             raise MeasureError(
                 "disco has no keys to learn a column by",
@@ -97,6 +98,7 @@ def _tried(field: Field, how: str, fitting: Fitting, target: int) -> Trial:
             "dio": float(disclosive(within, own[: len(within)]).mean()),
         },
         example=example,
+        groups=groups(field, fitting, target),
     )
 
 

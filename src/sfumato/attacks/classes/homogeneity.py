@@ -11,7 +11,7 @@ from ...kernels.coverage.said import one_said
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
-from .covering import COARSE, Fitting, likeliest, require_secret, says, truth
+from .covering import COARSE, Fitting, groups, likeliest, require_secret, says, truth
 
 
 class Homogeneity(ControlledAttack):
@@ -40,7 +40,7 @@ class Homogeneity(ControlledAttack):
 
     def trials(self, field: Field, context: Context) -> Sequence[Trial]:
         secrets = require_secret(field, self.name)
-        fitting = Fitting.of(field, [j for j in field.known if j not in secrets])
+        fitting = Fitting.of(field, [j for j in field.known if j not in field.secret])
         return [_tried(field, fitting, secret) for secret in secrets]
 
 
@@ -70,4 +70,5 @@ def _tried(field: Field, fitting: Fitting, secret: int) -> Trial:
             "certain_of_others": float(told[1].mean()),
         },
         example=example,
+        groups=groups(field, fitting, secret),
     )

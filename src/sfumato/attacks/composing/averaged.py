@@ -16,9 +16,9 @@ from ...data.generalized.label_places import has_labels
 from ...data.linkage.linked import in_one_numbering
 from ...data.pair import suppressed
 from ..field import Field
+from ..guesses import close, margin
 from ..guessing.columns import Columns
 from ..guessing.neighbours import Neighbours
-from ..mechanism.map import close
 
 EQUAL = 0.9
 """A column was left alone if so many of its values are in both releases."""
@@ -83,11 +83,12 @@ def averaged(
     truth = np.concatenate((inside, outside))
     here = released[np.isfinite(released)]
     middle = float(np.median(here)) if here.size else np.nan
+    within = margin(last, j)
     return Averaged(
         guess,
-        close(guess, truth),
-        close(found[0][at], truth),
-        close(np.full(truth.size, middle), truth),
+        close(guess, truth, within),
+        close(found[0][at], truth, within),
+        close(np.full(truth.size, middle), truth, within),
         len(found),
         float(np.isfinite(numbers[:, 1:]).mean()),
     )

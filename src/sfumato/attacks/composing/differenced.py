@@ -16,7 +16,7 @@ from scipy import sparse
 from ...data.generalized.bins import Bins
 from ..classes.background_knowledge import credited
 from ..classes.covering import COARSE, Fitting, truth
-from ..mechanism.map import close
+from ..guesses import close, margin
 from .cells import TOTAL, System, numbers_of, spans
 from .releases import known_in, otherwise, weighed
 
@@ -204,7 +204,8 @@ def by_sums(system: System, secret: int) -> Differenced | None:
     own = np.concatenate((inside, outside))
     known_numbers = released[np.isfinite(released)]
     middle = float(np.median(known_numbers)) if known_numbers.size else np.nan
-    naive = close(np.full(own.size, middle), own)
+    within = margin(field, secret)
+    naive = close(np.full(own.size, middle), own, within)
     left = np.isfinite(guess) & ~shown
-    right = np.where(left, close(guess, own), naive)
+    right = np.where(left, close(guess, own, within), naive)
     return Differenced(right, naive, naive, left, left)

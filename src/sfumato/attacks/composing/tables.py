@@ -17,6 +17,7 @@ from ...poset.values.scale import NumberScale
 
 KEYS = ("path", "cells", "by", "value", "of")
 COUNT = "count"
+_LISTS = "the columns of `cells` are lists of the same length, of texts and numbers"
 
 
 def plain_table(given: Any) -> dict[str, Any]:
@@ -35,8 +36,10 @@ def plain_table(given: Any) -> dict[str, Any]:
         if not isinstance(cells, Mapping):
             cells = as_frame(cells)[0].to_dict(as_series=False)
         lists = {str(key): np.asarray(cells[key], dtype=object).tolist() for key in cells}
-        if len({len(one) if isinstance(one, list) else -1 for one in lists.values()}) != 1:
-            raise ValueError("the columns of `cells` are lists of the same length")
+        if len({len(one) if isinstance(one, list) else -1 for one in lists.values()} - {-1}) != 1:
+            raise ValueError(_LISTS)
+        if any(not isinstance(one, list) or any(map(_nested, one)) for one in lists.values()):
+            raise ValueError(_LISTS)
         # TOML has no nothing: a figure that is hidden is a star, a label that is missing is empty.
         gone = {str(words.get("value", COUNT)): SUPPRESSED}
         words["cells"] = {
@@ -44,7 +47,17 @@ def plain_table(given: Any) -> dict[str, Any]:
         }
     if isinstance(words.get("by"), str):
         words["by"] = [words["by"]]
+    by = words.get("by", ())
+    if not isinstance(by, list | tuple) or not all(isinstance(one, str) for one in by):
+        raise ValueError('by = ["COLUMN"] names the columns of labels')
+    for key in ("value", "of"):
+        if not isinstance(words.get(key, ""), str):
+            raise ValueError(f'{key} = "COLUMN" names a column')
     return words
+
+
+def _nested(cell: Any) -> bool:
+    return isinstance(cell, Mapping | list | tuple | set)
 
 
 class Published(NamedTuple):

@@ -15,11 +15,10 @@ from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack, Trial
 from ..field import Field
+from ..guesses import Margin, close, learnable, margin
 from .columns import Columns, drawn
 from .neighbours import Neighbours
 
-WITHIN = 0.05
-"""A number is guessed right within this share of the guess."""
 CLASSES = 30
 """Values of a secret that trees tell apart: the most frequent ones."""
 FEATURE = 250
@@ -33,11 +32,13 @@ class Inference(ControlledAttack):
     release. Two learners, for each confidential column: the value most frequent among the released
     records equal to the nearest one (Gower's distance, ties at random), and gradient-boosted trees
     trained on the release. Where nothing is confidential, each known column is guessed from the
-    others. A guess is right if it is the value; a number, within 5 % of the guess; missing is a
-    value. A label is guessed as the most probable of the values that it stands for, by the rest of
-    the release, a range as its middle. The naive guess is the release's most frequent value, or the
-    median of its numbers. The control: the same guesses for people who are not in the data, of whom
-    as much is learnt as the distribution tells. It cannot show what other learners would find.
+    others. A guess is right if it is the value; a number, within 5 % of the guess, but no more than
+    a twentieth of the interquartile range of the released column; a date, within the latter;
+    missing is a value. A label is guessed as the most probable of the values that it stands for, by
+    the rest of the release, a range as its middle. The naive guess is the release's most frequent
+    value, or the median of its numbers; nothing is learnt of a column that holds one value. The
+    control: the same guesses for people who are not in the data, of whom as much is learnt as the
+    distribution tells. It cannot show what other learners would find.
     """
 
     name: ClassVar[str] = "inference"
@@ -57,8 +58,8 @@ class Inference(ControlledAttack):
         if not field.released:
             raise MeasureError("the release has no records", remedy="attack one that has")
         secrets = self._secrets(field)
-        order = context.rng.permutation(field.released)
-        shown = np.sort(order[: self.training])
+        order = field.shuffled(context.rng)
+        shown = order[: self.training]
         seed = int(context.rng.integers(2**31))
         found: list[Trial] = []
         learners: dict[tuple[int, ...], _Known] = {}
@@ -88,7 +89,8 @@ class Inference(ControlledAttack):
                     f"column {name!r} is not among those that people and release have",
                     remedy=f"name some of {', '.join(field.names)}",
                 )
-        return [field.names.index(n) for n in self.columns] or field.secret or field.known
+        columns = [field.names.index(n) for n in self.columns] or field.secret or field.known
+        return learnable(field, columns)
 
 
 def _trial(what: str, secret: _Secret, guess: np.ndarray, field: Field) -> Trial:
@@ -101,6 +103,7 @@ def _trial(what: str, secret: _Secret, guess: np.ndarray, field: Field) -> Trial
         right[n:],
         easy=(easy[:n], easy[n:]),
         example=lambda i: {"guess": secret.told(guess[i])},
+        groups=None if secret.values is not None else (secret.truth[:n], secret.truth[n:]),
     )
 
 
@@ -110,8 +113,16 @@ class _Secret:
     Values are places: numbers in `values`, categories by their bin; the last is missing.
     """
 
-    def __init__(self, values: np.ndarray | None, cells: np.ndarray, truth: np.ndarray, gone: int):
+    def __init__(
+        self,
+        values: np.ndarray | None,
+        cells: np.ndarray,
+        truth: np.ndarray,
+        gone: int,
+        within: Margin,
+    ) -> None:
         self.values, self.cells, self.truth, self.missing = values, cells, truth, gone
+        self.within = within
         said = np.bincount(cells[cells >= 0], minlength=gone + 1)
         numbers = np.flatnonzero(said[:gone])
         self.common = int(np.argmax(said))
@@ -129,13 +140,14 @@ class _Secret:
             cells = np.searchsorted(values, middle)
             cells[np.isnan(of.low[:, 0])] = values.size
             cells[np.isinf(of.low[:, 0])] = -1
-            return cls(values, cells.astype(np.int64), of.numbers[:, 0], values.size)
+            cells = cells.astype(np.int64)
+            return cls(values, cells, of.numbers[:, 0], values.size, margin(field, j))
         bins = of.bins[0]
         place = np.arange(bins.count + bins.labels)
         if bins.labels:
             place = np.asarray(bins.spread.argmax(axis=1)).ravel()
         cells = np.where(of.hidden(0), -1, place[of.cells[:, 0]])
-        return cls(None, cells.astype(np.int64), of.codes[:, 0], bins.count - 1)
+        return cls(None, cells.astype(np.int64), of.codes[:, 0], bins.count - 1, Margin(None, 0.0))
 
     def right(self, guess: np.ndarray) -> np.ndarray:
         """float64: whether each person's guess is right."""
@@ -144,9 +156,7 @@ class _Secret:
             found = (guess == self.truth) & (guess != self.missing - 1)
             return np.asarray(found, dtype=np.float64)
         said = np.append(self.values, np.nan)[guess]
-        with np.errstate(invalid="ignore"):
-            near = np.abs(said - self.truth) <= WITHIN * np.abs(said)
-        return np.asarray(near | (np.isnan(said) & np.isnan(self.truth)), dtype=np.float64)
+        return close(said, self.truth, self.within)
 
     def most_frequent(self, group: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The most frequent value of each group of released records, of equals the one that comes

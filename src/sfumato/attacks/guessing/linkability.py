@@ -52,7 +52,7 @@ class Linkability(ControlledAttack):
         if not records:
             raise MeasureError("the release has no records", remedy="attack one that has")
         k = min(self.neighbours, records)
-        order = context.rng.permutation(records)
+        order = field.shuffled(context.rng)
         rows = [Neighbours(Columns.of(field, side), order).nearest(k) for side in sides]
         met = (rows[0][:, :, None] == rows[1][:, None, :]).any(axis=(1, 2)).astype(np.float64)
         n = field.inside.size

@@ -20,16 +20,21 @@ class Neighbours:
     """a permutation of the released records"""
 
     @cached_property
-    def _range(self) -> np.ndarray:
-        """The range of each number, over people and release; 1 where there is none."""
+    def _half(self) -> np.ndarray:
+        """Half the range of each number, over people and release, which of the largest numbers is
+        still one; 0.5 where there is none."""
         of = self.columns
-        found = np.ones(of.measured)
+        found = np.full(of.measured, 0.5)
         for j in range(of.measured):
             seen = np.concatenate((of.numbers[:, j], of.low[:, j], of.high[:, j]))
             seen = seen[np.isfinite(seen)]
             if seen.size and seen.max() > seen.min():
-                found[j] = seen.max() - seen.min()
+                found[j] = max(seen.max() / 2 - seen.min() / 2, np.finfo(float).tiny)
         return found
+
+    def _scaled(self, numbers: np.ndarray) -> np.ndarray:
+        """In units of each column's range."""
+        return np.asarray(numbers / self._half / 2)
 
     @cached_property
     def index(self) -> Index:
@@ -44,7 +49,7 @@ class Neighbours:
         ]
         starts = np.cumsum([0] + [table.size for table in tables])[:-1]
         covers = np.concatenate([np.zeros(0, bool), *tables]).astype(np.uint8)
-        low, high = of.low / self._range, of.high / self._range
+        low, high = self._scaled(of.low), self._scaled(of.high)
         counts = np.array(of.counts, dtype=np.int64)
         return index(
             Released(low, high, codes, counts, covers, starts.astype(np.int64)), self.order
@@ -55,15 +60,15 @@ class Neighbours:
         of = self.columns
         far = np.ones((len(of.numbers), of.measured + len(of.bins)))
         for j, exact in enumerate(of.exact):
-            x = of.numbers[:, j]
+            x = of.numbers[:, j] / self._half[j] / 2
             known = ~np.isnan(x)
             if exact.size:
-                far[known, j] = _mean_distance(x[known], exact) / self._range[j]
+                far[known, j] = _mean_distance(x[known], exact / self._half[j] / 2)
         for c, bins in enumerate(of.bins):
             exact = np.bincount(of.cells[:, c], minlength=bins.count)[: bins.count]
             if exact.sum():
                 far[:, of.measured + c] = 1.0 - exact[of.codes[:, c]] / exact.sum()
-        return People(of.numbers / self._range, of.codes, far)
+        return People(self._scaled(of.numbers), of.codes, far)
 
     def nearest(self, k: int) -> np.ndarray:
         """int64 (people, k): the nearest records of those in the data, then of others."""

@@ -10,7 +10,7 @@ from pydantic import Field as Parameter
 
 from ...errors import MeasureError
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import FEWEST, ControlledAttack, Trial
 from ..field import Field
 from .columns import Columns
 from .questions import Conditions, Questions
@@ -31,10 +31,11 @@ class PredicateSinglingOut(ControlledAttack):
     is a released record's box (a cell's set or range; of an exact number, what lies nearer to it
     than to other released numbers) on all, the known, or some columns, and a random hash of all
     values, by which one of the people in the box is expected to remain. The weight of a box is its
-    share among half of the people outside; the hash is made so light that both together weigh at
-    most one in ten times the n people in the data. The most promising predicates are kept. One
-    succeeds if exactly one of the people in the data fits. The control: exactly one of as many of
-    the other half of the people outside; where these are fewer, both are compared at their number,
+    share among half of the people outside, a third where they are fewer than 4,000; the hash is
+    made so light that both together weigh at most one in ten times the n people in the data. The
+    most promising predicates are kept. One succeeds if exactly one of the people in the data fits.
+    The control: exactly one of as many of the other people outside, so that 3,000 are needed to
+    show anything; where these are fewer than those inside, both are compared at their number,
     and what is found is taken to grow with the people. The naive guess is
     a predicate of the same weight w made without the release, which isolates somebody with
     probability n w (1 - w)^(n-1); `baseline` is that of the predicates as they were weighed.
@@ -65,7 +66,9 @@ class PredicateSinglingOut(ControlledAttack):
         rng = context.rng
         questions = Questions(Columns.of(field, range(len(field.names))))
         order = n + rng.permutation(m)
-        weighers, controls = np.sort(order[: m // 2]), np.sort(order[m // 2 :])
+        # Of few people outside, more are needed as controls than to weigh by.
+        weighing = m // 2 if m // 2 >= FEWEST else max(m // 3, 1)
+        weighers, controls = np.sort(order[:weighing]), np.sort(order[weighing:])
         most = more_attempts(self.attempts, n, controls.size)
         made = _boxes(questions, field, TRIES * most, rng)
         if not len(made):
@@ -108,7 +111,7 @@ class PredicateSinglingOut(ControlledAttack):
 def _boxes(questions: Questions, field: Field, tries: int, rng: np.random.Generator) -> Conditions:
     """The boxes of random released records on all, the known, or a choice of columns."""
     of = questions.columns
-    rows = np.resize(rng.permutation(field.released), tries)
+    rows = np.resize(field.shuffled(rng), tries)
     known = np.isin(of.names, [field.names[j] for j in field.known])
     chosen = np.ones((rows.size, len(of.names)), bool)
     kind = rng.integers(0, 3, rows.size)

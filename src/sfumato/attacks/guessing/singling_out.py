@@ -95,7 +95,7 @@ class SinglingOut(ControlledAttack):
         sizes: list[np.ndarray] = []
         asked = np.empty(0, np.uint64)
         kept = tries = 0
-        order, most = rng.permutation(judge.records), judge.enough(self.attempts)
+        order, most = judge.field.shuffled(rng), judge.enough(self.attempts)
         for turn in range(ROUNDS):
             rows = np.roll(order, -turn * most)[:most]
             chosen = chosen_columns(rows.size, len(questions.columns.names), rng)

@@ -15,12 +15,11 @@ from ...progress import report
 from ...protocols import Context
 from ..controlled import FEWEST, ControlledAttack, Trial
 from ..field import Field
+from ..guesses import Margin, close, margin
 from .channels import Channel, Column, Equal, columns_of
 
 WORK = 40_000_000_000
 """Cells of released records that are compared with people at most."""
-TOLERANCE = 0.05
-"""A number is guessed right if it is within this part of the guess."""
 _ENTRIES = 4_000_000
 """Sums that are kept at a time."""
 _TIE = 1.0 - 1e-9
@@ -37,13 +36,15 @@ class MaximumAPosteriori(ControlledAttack):
     must be equal), divided by how frequent the record's value is. What the records show in the
     masked column, weighted so, is turned back into what it was by the same chances, with the
     release's own frequencies as the prior, and the likeliest value is the guess; of numbers the one
-    with most within 5 % of it. Columns count as masked independently of one another. A step of
+    with most near it. Columns count as masked independently of one another. A step of
     unknown chances, such as svd-swap and pica, is taken to leave a value or to move it about as far
     as a density estimate would smooth it (chances with longer tails find fewer people); without any
     published step that is so of every column.
 
-    A guess succeeds if it is the person's value, or within 5 % of the guess. Where a release holds
-    labels in place of numbers, guesses and truth are compared in 255 quantile bins. Each masked
+    A guess succeeds if it is the person's value; a number, within 5 % of the guess, but no more
+    than a twentieth of the interquartile range of the released column; a date, within the latter.
+    Where a release holds labels in place of numbers, guesses and truth are compared in 255
+    quantile bins. Each masked
     column is a trial. The naive guess is the most frequent released value, the median of numbers;
     the control the same guesses of people who are not in the data. All released records are
     compared with each person: where they are many, fewer people are attacked, 2,000 at least, and
@@ -230,7 +231,7 @@ def _scorer(field: Field, column: Column, j: int, who: np.ndarray) -> _Numbers |
         return _Bins(column, column.people[who])
     inside, outside, released = field.numbers
     truth = np.concatenate((inside[:, j], outside[:, j]))[who]
-    return _Numbers(column, truth, released[:, j])
+    return _Numbers(column, truth, released[:, j], margin(field, j))
 
 
 class _Bins:
@@ -261,18 +262,20 @@ def _shared(chances: np.ndarray, truth: np.ndarray) -> np.ndarray:
 class _Numbers:
     """Guesses of numbers."""
 
-    def __init__(self, column: Channel, truth: np.ndarray, released: np.ndarray) -> None:
-        self.back, self.truth = column.back, truth
+    def __init__(
+        self, column: Channel, truth: np.ndarray, released: np.ndarray, within: Margin
+    ) -> None:
+        self.back, self.truth, self.within = column.back, truth, within
         worth = column.worth
         assert worth is not None
         self.worth, self.missing = worth, column.missing
         # (bins, bins): whether a guess of the second is right where the first is true.
-        near = np.abs(worth[:, None] - worth[None, :]) <= TOLERANCE * np.abs(worth[None, :])
+        near = np.abs(worth[:, None] - worth[None, :]) <= within.around(worth)[None, :]
         self.near = np.eye(column.missing + 1)
         self.near[: worth.size, : worth.size] = np.maximum(near, np.eye(worth.size))
         here = released[np.isfinite(released)]
         middle = float(np.median(here)) if here.size else np.nan
-        self.easy = close(np.full(truth.size, middle), truth)
+        self.easy = close(np.full(truth.size, middle), truth, within)
 
     def guess(self, mass: np.ndarray, sums: np.ndarray, start: int) -> tuple[np.ndarray, list[Any]]:
         """Successes of some people, and the numbers guessed; NaN: missing."""
@@ -287,15 +290,5 @@ class _Numbers:
         there = mass[at, best]
         own = np.divide(sums[at, best], there, out=number.copy(), where=there > 0)
         number = np.where(best < self.worth.size, own, np.nan)
-        return close(number, self.truth[start : start + len(mass)]), number.tolist()
-
-
-def close(guess: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """float64: whether numbers are guessed right, missing ones too.
-
-    >>> close(np.array([-10.0, -10.0, np.nan]), np.array([-10.4, -11.0, np.nan])).tolist()
-    [1.0, 0.0, 1.0]
-    """
-    both = np.isnan(guess) & np.isnan(truth)
-    near = np.abs(guess - truth) <= TOLERANCE * np.abs(guess)
-    return np.asarray((near | (guess == truth) | both).astype(np.float64))
+        right = close(number, self.truth[start : start + len(mass)], self.within)
+        return right, number.tolist()

@@ -25,7 +25,11 @@ def data_file(path: str | Path) -> Path:
     """The data of a release, from its folder or the file itself; a folder, where they are in
     parts."""
     place = Path(path)
-    if not place.exists():
+    try:
+        there = place.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        there = False
+    if not there:
         raise InputError(f"there is no release {path}", remedy="name its folder or its data file")
     if place.is_file() or any(place.glob(PARTS)):
         return place

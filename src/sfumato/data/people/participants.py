@@ -12,6 +12,7 @@ from ...rng import checked_seed, stream
 from ..codec import encode
 from ..schema import Role
 from ..table import Table, table
+from .repeated import repeated_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,9 +109,7 @@ def kept_together(given: Table) -> np.ndarray | None:
     A person in two households joins them. Missing values join nobody.
     """
     listed = [_numbered(given[name]) for name in given.schema.of_role(Role.HOUSEHOLD)]
-    # A first name is many people's, and an admission's number nobody's twice: only those who agree
-    # in every identifier that repeats are taken for one person.
-    person = [_numbered(given[name]) for name in given.schema.of_role(Role.IDENTIFIER)]
+    person = [_numbered(given[name]) for name in _of_people(given)]
     person = [codes for codes in person if _repeats(codes)]
     if person:
         known = np.logical_or.reduce([codes >= 0 for codes in person])
@@ -132,6 +131,25 @@ def kept_together(given: Table) -> np.ndarray | None:
     links = coo_array((np.ones(ends[0].size, dtype=np.int8), ends), shape=(nodes, nodes))
     component = connected_components(links, directed=False)[1][: given.height]
     return np.asarray(np.unique(component, return_inverse=True)[1])
+
+
+def _of_people(given: Table) -> list[str]:
+    """The columns whose values, taken together, are a person's own.
+
+    The column that was named as the person's decides. A member's number that nobody has twice says
+    that records are people, and namesakes are not one; unless it is an admission's number, and
+    another column's records agree in what does not change of a person. Else only those who agree
+    in every identifier are taken for one: a first name is many people's.
+    """
+    names = given.schema.of_role(Role.IDENTIFIER)
+    if said := [column.name for column in given.schema if column.person]:
+        return said
+    if any(
+        given[name].n_unique() == given.height > given[name].null_count() == 0 for name in names
+    ):
+        key = repeated_key(given)
+        return [] if key is None else [key]
+    return list(names)
 
 
 def _numbered(series: pl.Series) -> np.ndarray:

@@ -29,6 +29,8 @@ class Advantage(NamedTuple):
     """among others, as far as both groups are equally easy to guess"""
     value: float
     error: float
+    counts: tuple[int, int, int, int] | None = None
+    """Successes and attempts inside, then outside, where nothing but these counts."""
 
     def upper(self, level: float = CONFIDENCE) -> float:
         """The one-sided upper confidence bound."""
@@ -37,6 +39,18 @@ class Advantage(NamedTuple):
     def lower(self, level: float = CONFIDENCE) -> float:
         """The one-sided lower confidence bound."""
         return self.value - normal_quantile(level) * self.error
+
+    @property
+    def chance(self) -> float:
+        """How often as many more would succeed inside by chance alone: Fisher's exact test, since
+        normal errors are too small where nearly all succeed, or nearly nobody. 0 where no counts
+        are known."""
+        if self.counts is None:
+            return 0.0
+        from scipy.stats import hypergeom
+
+        hits, n, others, m = self.counts
+        return float(hypergeom.sf(hits - 1, n + m, hits + others, n))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -81,8 +95,13 @@ def advantage(
     (0.99, 0.005)
     """
     n, m = inside.size, outside.size
-    s_in, half_in = wilson(float(inside.sum()), n)
-    s_out, half_out = wilson(float(outside.sum()), m)
+    own, others = float(inside.sum()), float(outside.sum())
+    s_in, half_in = wilson(own, n)
+    s_out, half_out = wilson(others, m)
+    counts = None
+    if easy_inside is None and least == 0.0:
+        # Guesses that share a success count for no more than is certain.
+        counts = (math.floor(own + 1e-9), n, min(math.ceil(others - 1e-9), m), m)
     s_out = min(max(s_out, 0.0), 1.0)
     kept_in = kept_out = 1.0
     least_in, least_out = 0.0, least
@@ -100,11 +119,11 @@ def advantage(
     e_in = max(half_in / _QUANTILE * math.sqrt(kept_in), least_in)
     e_out = max(half_out / _QUANTILE * math.sqrt(kept_out), least_out)
     if claims:
-        return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out))
+        return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out), counts)
     left = max(1.0 - s_out, 1.0 / (m + 2))
     value = (s_in - s_out) / left
     error = math.hypot(e_in / left, e_out * (1.0 - s_in) / left**2)
-    return Advantage(s_in, s_out, max(value, -1.0), error)
+    return Advantage(s_in, s_out, max(value, -1.0), error, counts)
 
 
 def _shared(

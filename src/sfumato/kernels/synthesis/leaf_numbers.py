@@ -47,10 +47,11 @@ class LeafNumbers:
 
     A value that `common` records of the column have is drawn as it is. Any other gives a number
     anywhere between the values that lie `rare` places (of many, a fortieth of them) below and above
-    it among those of its leaf, so that nobody's own shows; at either end of the leaf no farther out than its `rare` outermost
-    records are on average, twice, in which none counts for more than all that lie less far out. In
-    a leaf with fewer than twice so many of them they are not drawn, but the common values there; in
-    one that has none of these either, the places are counted in the whole column.
+    it among those of its leaf, so that nobody's own shows; at either end of the leaf no farther out
+    than its `rare` outermost records are on average, twice, in which none counts for more than all
+    that lie less far out. In a leaf with fewer than twice so many of them they are not drawn, but
+    the common values there; in one that has none of these either, the places are counted in the
+    whole column.
     """
 
     low: Floats

@@ -125,6 +125,8 @@ def step_gap(step: Step, engine: Engine) -> str:
 def requirement_gap(requirement: Requirement, engine: Engine, schema: Schema) -> str:
     """Why a requirement cannot be counted by an engine."""
     thing = requirement.thing
+    if isinstance(thing, Measure) and thing.costly:
+        return "attacks the whole release, in memory"
     if why := engine.gaps.get(thing.name, ""):
         return why
     if isinstance(thing, Criterion):
@@ -155,6 +157,8 @@ def of_a_sample(measure: Measure) -> bool:
 
 def _instead(thing: Declaration, engine: Engine) -> str:
     """What runs and is nearest to it: of the same kind, and from the same corner of the library."""
+    if isinstance(thing, Measure) and thing.costly:
+        return f"leave it out, and attack the saved release (sfumato attack), {_LOCAL}"
     own = type(thing).__module__.split(".")
 
     def apart(entry: Entry) -> int:

@@ -58,6 +58,10 @@ _SAMPLED = """\
 _MAP = """\
 # To compare other ways to mask, take the "# " away below; then sfumato map PLAN --output map.svg
 """
+_ATTACKED = (
+    "# withstand = { at-most = 0.05 }  # every attack tried before publishing; minutes "
+    "(docs/red-team.md)"
+)
 _TIES = """\
 # {} is not published: the groups of people who are tied together, laid over one
 # another, tell what each group hides. To publish it nevertheless:
@@ -384,6 +388,7 @@ def _rest(guesses: list[Guess], output: str, format: str) -> str:
         f"# l-diversity = {{ column = {toml.value(name)}, at-least = 2 }}"
         for name in confidential[:1]
     ]
+    lines.append(_ATTACKED)
     lines += ["", "[output]", f"path = {toml.value(output)}", _format(format), ""]
     return "\n".join(lines) + _map(guesses)
 

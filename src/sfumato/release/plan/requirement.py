@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +154,8 @@ def _limit_on_measure(
     way = "at-most" if cls.direction == "lower" else "at-least"
     if given is True and cls.limit is not None:
         given = cls.limit
+    if given is False:
+        return [], [Complaint(name, "false requires nothing", "leave it out")]
     if not isinstance(given, Mapping):
         given = {way: given}
     plain = {key.replace("_", "-"): value for key, value in given.items()}
@@ -169,7 +171,21 @@ def _limit_on_measure(
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value):
             complaints.append(Complaint(key, f"{value!r} is not a finite number", "e.g. 0.05"))
+        elif len(limits) == 1:
+            complaints += _pointless(name, cls, key, value)
     if complaints:
         return [], complaints
     thing = cls.build(plain)
     return [Requirement(thing, limits.get("at-most"), limits.get("at-least"))], []
+
+
+def _pointless(name: str, cls: type[Measure], key: str, limit: float) -> Iterator[Complaint]:
+    """What is wrong with a limit that everything keeps, or nothing, or only what leaks."""
+    low, high = cls.bounds
+    if not low <= limit <= high:
+        share = f"a share: {limit:g} % is {limit / 100:g}" if cls.unit == "%" else "e.g. 0.05"
+        within = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{low:g} at least"
+        yield Complaint(key, f"{limit:g} is no value of {name}, which is {within}", share)
+    if key == "at-least" and (cls.about, cls.direction) == ("risk", "lower"):
+        what = "is a risk: at-least would require that it leaks"
+        yield Complaint(name, what, f"{name} = {{ at-most = ... }}")

@@ -164,6 +164,12 @@ def _within(found: Measurement, findings: tuple[Finding, ...]) -> Measurement:
     for one in findings:
         if one.requirement == found.name and one.met:
             value = max(value, one.limit) if one.at_least else min(value, one.limit)
+            # The parts of a whole that keeps its limit keep it, too.
+            if not one.at_least and "attacks" in detail:
+                detail["attacks"] = {
+                    name: {**part, "upper": min(part["upper"], one.limit)}
+                    for name, part in detail["attacks"].items()
+                }
     return replace(found, detail=detail, value=value)
 
 

@@ -15,6 +15,7 @@ from ...data.io import read_with_notes
 from ...data.io.sets import replaced_columns
 from ...data.io.stat import uncoded
 from ...data.kinds import Misfit, complaint, fit, order_of
+from ...data.linkage.strangers import shared_columns, typed_as
 from ...data.people.participants import held_out
 from ...data.people.repeated import people_published
 from ...data.schema import Schema, missing_column
@@ -31,6 +32,7 @@ from ..given.keeping import in_classes
 from ..plan.plan import Plan
 from ..plan.requirement import Gate, Requirement, required
 from ..plan.step import as_steps
+from ..remedies.attacked import advice
 from ..remedies.search import remedies_for
 from ..seeds import checked_or_told, guessable
 from .again import again
@@ -42,12 +44,6 @@ from .randomness import BY_LEDGER, Randomness
 from .recording import publication
 from .release import Private, Release
 from .written import output_notes
-
-_ATTACKED = (
-    "no change was tried, since each would have to be attacked anew; what helps: mask what the "
-    "intruder knows more strongly, leave out the column that he learns, or publish records drawn "
-    "from a model (sequential-trees)"
-)
 
 
 def protect(
@@ -92,9 +88,11 @@ def protect(
     with listening(tell):
         draft, findings, measuring = _judged(plan, draft, seed, reference)
     if not all(finding.met for finding in findings):
-        attacked = {r.name for r in plan.requirements if costly(r)}
-        if any(f.requirement in attacked and not f.met for f in findings):
-            raise ReleaseRefused(findings, [], _ATTACKED)
+        asked_of = {r.name: r.thing for r in plan.requirements if costly(r)}
+        for finding in findings:
+            if finding.requirement in asked_of and not finding.met:
+                found = next(f for m, _, f in measuring.taken if m == asked_of[finding.requirement])
+                raise ReleaseRefused(findings, [], advice(finding, found, plan))
         anew = partial(attempt, randomness=randomness)
         raise ReleaseRefused(
             findings,
@@ -303,7 +301,8 @@ def hold_out(
         return table, reference, None
     if isinstance(share, str):
         words = plan.with_(input=plan.input.model_copy(update={"path": share, "reference": ""}))
-        return table, read_input(words, Path())[0], None
+        others = read_input(words, Path())[0]
+        return table, typed_as(others, table, shared_columns(others, table)), None
     if not 0 < share < 1:
         raise ParameterError(
             f"reference = {share} is not a share between 0 and 1", remedy="reference = 0.2"

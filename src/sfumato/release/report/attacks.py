@@ -26,14 +26,32 @@ _PLAN = (
 
 
 def tried(evidence: Evidence) -> dict[str, Mapping[str, Any]]:
-    """By the name of each attack with a control: on how many, and what it got at most."""
+    """By the name of each attack with a control: on how many, and what it got at most; the worse,
+    where it was tried by itself, too, with other parameters."""
     found: dict[str, Mapping[str, Any]] = {}
     if WITHSTAND in evidence:
         found |= evidence[WITHSTAND].detail.get("attacks", {})
     for name, m in evidence.measurements.items():
-        if "people" in m.detail and "controls" in m.detail and name not in found:
-            found[name] = {**m.detail, "upper": m.value, "shown": not m.detail.get("refuses")}
+        if "people" in m.detail and "controls" in m.detail:
+            own = {**m.detail, "upper": m.value, "shown": not m.detail.get("refuses")}
+            if name not in found or not own["shown"] or own["upper"] > found[name]["upper"]:
+                found[name] = own
     return found
+
+
+def not_attacked(evidence: Evidence) -> str:
+    """The published columns that none of the attacks looked at, as a sentence."""
+    each = [
+        m.detail.get("left_out", {})
+        for name, m in evidence.measurements.items()
+        if name == WITHSTAND or "controls" in m.detail
+    ]
+    named = [
+        f"{name} ({why})"
+        for name, why in (each[0] if each else {}).items()
+        if all(name in one for one in each)
+    ]
+    return f" Not attacked: {listed(named, 20)}." if named else ""
 
 
 def sentence(evidence: Evidence) -> str:
@@ -44,14 +62,14 @@ def sentence(evidence: Evidence) -> str:
     people, controls = (max(one[who] for one in found.values()) for who in ("people", "controls"))
     worst = max(one["upper"] for one in found.values())
     if WITHSTAND in evidence:
-        worst = evidence[WITHSTAND].value
+        worst = max(worst, evidence[WITHSTAND].value)
     what = "the plan of this release" if _by_plan(evidence) else "this release"
     doubt = [name for name, one in found.items() if not one["shown"]]
     short = f" Too few people to show anything: {listed(doubt)}." if doubt else ""
     return (
-        f"Attacks on {what}, on {count(people, 'person', 'people')} and "
+        f"Attacks on {what}, on at most {count(people, 'person', 'people')} and "
         f"{count(controls, 'control', 'controls')}: {listed(list(found), 20)}. What the best of "
-        f"them got beyond the control is at most {percent(worst)}.{short}"
+        f"them got beyond the control is at most {percent(worst)}.{short}{not_attacked(evidence)}"
     )
 
 
@@ -76,6 +94,7 @@ def section(evidence: Evidence, *, owner: bool) -> Markup:
     notes.append(
         f"Attacks that do not apply to this release: {listed(sorted(left), 30)}." * bool(left)
     )
+    notes.append(not_attacked(evidence).strip())
     shown: list[object] = [table("Attacks beside a control", head, rows, numeric)]
     shown.append(paragraphs(notes, class_="small"))
     if full:
