@@ -180,12 +180,10 @@ def _limit_on_measure(
 
 
 def _pointless(name: str, cls: type[Measure], key: str, limit: float) -> Iterator[Complaint]:
-    """What is wrong with a limit that everything keeps, or nothing, or only what leaks."""
-    low, high = cls.bounds
-    if not low <= limit <= high:
-        share = f"a share: {limit:g} % is {limit / 100:g}" if cls.unit == "%" else "e.g. 0.05"
-        within = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{low:g} at least"
-        yield Complaint(key, f"{limit:g} is no value of {name}, which is {within}", share)
-    if key == "at-least" and (cls.about, cls.direction) == ("risk", "lower"):
+    """What is wrong with a limit that every share keeps, or that only what leaks keeps."""
+    if key == "at-most" and cls.unit == "%" and limit > cls.bounds[1]:
+        remedy = f"a share: {limit:g} % is {limit / 100:g}"
+        yield Complaint(key, f"{limit:g} is no share, which is 1 at most", remedy)
+    if key == "at-least" and (cls.registry_kind == "attack" or cls.costly):
         what = "is a risk: at-least would require that it leaks"
         yield Complaint(name, what, f"{name} = {{ at-most = ... }}")
