@@ -177,7 +177,7 @@ def verdicts(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
             print(f"{population}, seed {seed}", file=sys.stderr)
             made = list(releases.cases(population, given.records[0], seed))
             found = [("Sfumato", case, ours(*_given(case), seed)) for case in made]
-            if peer:
+            if peer and seed < given.peer_seeds:
                 answers = peer.answers([(case, seed) for case in made], tasks, given.limit)
                 pairs = zip(made, answers, strict=True)
                 found += [("anonymeter", case, answer) for case, answer in pairs]
@@ -313,6 +313,7 @@ def main() -> None:
     parser.add_argument("part", choices=list(PARTS))
     parser.add_argument("--population", action="append", choices=list(releases.POPULATIONS))
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--peer-seeds", type=int, default=20, help="of which anonymeter has so many")
     parser.add_argument("--records", type=int, action="append")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one process")
     parser.add_argument("--quick", action="store_true", help="few records, one seed")
