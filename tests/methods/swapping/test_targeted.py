@@ -111,6 +111,8 @@ def test_what_it_promises(
     try:
         outcome = method.mask(table, np.random.default_rng(seed))
     except MethodError as error:
+        if "determine one another" in str(error):
+            return  # what stays fixes the geography: nobody can be exchanged
         assert "no two matching" in str(error)
         assert risky[1] or rate > 0
         return

@@ -80,7 +80,7 @@ class SequentialTrees(Synthesizer):
 
     leaf: int = Field(20, ge=2, description="donors that a leaf has at least")
     caution: float = Field(
-        1.6,
+        1.8,
         ge=0,
         description="standard deviations beyond chance that a cut must be; up to five times as "
         "many where records have twins",
