@@ -313,7 +313,7 @@ def main() -> None:
     parser.add_argument("part", choices=list(PARTS))
     parser.add_argument("--population", action="append", choices=list(releases.POPULATIONS))
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--peer-seeds", type=int, default=20, help="of which anonymeter has so many")
+    parser.add_argument("--peer-seeds", type=int, default=20, help="so many of them for anonymeter")
     parser.add_argument("--records", type=int, action="append")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one process")
     parser.add_argument("--quick", action="store_true", help="few records, one seed")
