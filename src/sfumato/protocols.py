@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from .candidate import Candidate as Candidate
 from .declaration import Declaration as Declaration
 from .errors import MeasureError, MethodError
 from .measurement import SIZES, Depends, Direction
@@ -48,6 +49,8 @@ class _Columnar(Declaration):
     """Whether it draws from the stream that it is given."""
     regroups: ClassVar[bool] = False
     """Whether records that look alike afterwards in its columns do so by more than chance."""
+    candidate: ClassVar[Candidate | None] = None
+    """For what it is a candidate, where `advise` should try it. It is not inherited."""
 
     columns: tuple[str, ...] = Field(
         (), description="columns to act on; all suitable quasi-identifiers unless given"

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..candidate import GROUPS, Candidate
 from ..data.codec import Matrix
 from ..data.generalized.cell_costs import cell_costs
 from ..data.partition import Partition, require_group
@@ -39,6 +40,15 @@ class Mondrian(Blockwise):
     regroups: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "LeFevre, DeWitt & Ramakrishnan 2006, Mondrian multidimensional k-anonymity"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "classes",
+        when="what is published must be true of everybody, and coarse values will do",
+        unless="numbers must stay numbers, or many columns are known to others",
+        ladder=GROUPS,
+        usual=1,
+        verbs=("swap",),
+        after="rank-swap",
     )
 
     k: int = Field(5, ge=2, description="smallest group")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...candidate import Candidate, settings
 from ...data.codec import encoded
 from ...data.domain import Domain
 from ...data.generalized.information import target_codes, target_column
@@ -120,6 +121,13 @@ class FullDomain(Spread):
             "Wan et al. (2015), A game theoretic framework for analyzing re-identification risk, "
             "PLOS ONE 10(3) (payout)",
         ]
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "classes",
+        when="every cell of a column must have the same granularity, as tables and codes need it",
+        unless="few records may be suppressed, or hierarchies have few levels",
+        ladder=settings("k", 3, 5, 10, 20, suppress=0.02),
+        usual=1,
     )
 
     k: int = Field(5, ge=1, description="records that must share each combination")

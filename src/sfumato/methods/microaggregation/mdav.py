@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...candidate import GROUPS, Candidate
 from ...data.codec import Matrix
 from ...data.partition import Partition
 from ...data.points.space import Space
@@ -33,6 +34,14 @@ class Mdav(WithinBlocks, Microaggregator):
     paper: ClassVar[str] = (
         "Domingo-Ferrer & Mateo-Sanz 2002, Practical data-oriented microaggregation for "
         "statistical disclosure control; Domingo-Ferrer & Torra 2005"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "averages",
+        when="numbers must stay numbers and every row must stay somebody's; means are kept",
+        unless="variances, extremes or rare categories matter",
+        ladder=GROUPS,
+        usual=1,
+        scopes=("quasi", "all"),
     )
 
     def search_all(self, x: Matrix, rng: np.random.Generator) -> Partition:

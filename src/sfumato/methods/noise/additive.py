@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ...candidate import Candidate, settings
 from ...kernels.draws import Draws
 from ...kernels.neighbours.kth_neighbour import BLOCK, kth_neighbour
 from .base import Noise, RestoredNoise, StreamedNoise
@@ -62,6 +63,15 @@ class CorrelatedNoise(KeyedNoise, RestoredNoise):
     paper: ClassVar[str] = (
         "Kim (1986), A method for limiting disclosure in microdata based on random noise and "
         "transformation"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "exchange",
+        when="means, variances and correlations of numbers are what is analysed",
+        unless="numbers are skewed or whole, or most columns are categories",
+        ladder=settings("amount", 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0),
+        usual=1,
+        scopes=("all",),
+        rest="pram",
     )
 
     def noise(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ...candidate import GROUPS, Candidate
 from ...data.codec import Matrix
 from ...data.partition import Partition, require_group
 from ...data.points.encoding import Encoding, LogChoice, Twofold
@@ -108,6 +109,14 @@ class SpectralRhs(MedianSplits):
     name: ClassVar[str] = "spectral-rhs"
     paper: ClassVar[str] = (
         "Lasko (2007), Spectral anonymization of data, section 4.1.2 and figure 4-2"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "exchange",
+        when="many columns that go together: values are swapped along their principal directions",
+        unless="single columns must keep their values, or there are few records per column",
+        ladder=GROUPS,
+        usual=1,
+        scopes=("all",),
     )
 
     largest: Literal["2k-1", "2k"] = Field(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ...candidate import Candidate
 from ...data.points.encoding import Encoding
 from ...data.table import Table
 from ...errors import MethodError
@@ -102,6 +103,12 @@ class SvdSwap(SpectralMethod):
     paper: ClassVar[str] = (
         "Lasko 2007, Spectral anonymization of data, figure 4-1; Perkonoja & Virta 2024, "
         "Asymptotic utility of spectral anonymization, Privacy in Statistical Databases, LNCS 14915"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "exchange",
+        when="correlations of many numbers decide, and no single value need be anybody's",
+        unless="categories or rare combinations matter",
+        scopes=("all",),
     )
 
     by: Literal["permutation", "tree", "rotation"] = Field(

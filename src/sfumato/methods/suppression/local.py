@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
+from ...candidate import Candidate, settings
 from ...data.codec import Matrix, code
 from ...data.partition import Partition
 from ...data.schema import SUPPRESSED, Role
@@ -93,6 +94,12 @@ class LocalSuppression(Spread):
     paper: ClassVar[str] = (
         "Samarati & Sweeney 1998; de Waal & Willenborg 1998, Optimal local suppression in "
         "microdata, Journal of Official Statistics 14; Willenborg & de Waal 2001, chapter 5"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "classes",
+        when="few columns with few values each: most cells stay as they are, the others are empty",
+        unless="columns are continuous, or a model cannot do with missing values",
+        ladder=settings("k", 3, 5, 10, 20),
     )
     most_records: ClassVar[int] = Blockwise.most_records
     """Records that go to one place at most, unless they cannot be parted."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from ...candidate import Candidate, settings
 from ...declaration import Declaration
 from ...kernels.swapping.rank import rank_swap
 from ...kernels.swapping.unbounded import bucket_swap, distance_swap
@@ -60,6 +61,15 @@ class RankSwap(Reach, RankedMethod):
     name: ClassVar[str] = "rank-swap"
     paper: ClassVar[str] = (
         "Moore 1996, Controlled data-swapping techniques for masking public use data"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "exchange",
+        when="every column must keep its distribution exactly, and pairs of columns roughly",
+        unless="values must be true of their row, or correlations decide",
+        ladder=settings("p", 2, 5, 7, 10, 15, 20, 30, 50, 100),
+        usual=1,
+        scopes=("all",),
+        rest="pram",
     )
 
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:

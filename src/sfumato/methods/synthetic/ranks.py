@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from ...candidate import Candidate
 from ...data.schema import Column
 from ...data.table import Table
 from ...errors import MethodError
@@ -225,6 +226,12 @@ class GaussianCopula(RankSynthesizer):
     paper: ClassVar[str] = (
         "Clemen & Reilly 1999, Correlations and copulas for decision and risk analysis, "
         "Management Science 45(2); Lasko 2007, 2.14-2.17"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "synthesis",
+        when="every column's distribution and the correlations of their ranks are enough",
+        unless="columns depend on each other otherwise than by rising together",
+        scopes=("all",),
     )
 
     def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from ...candidate import Candidate, settings
 from ...data.codec import decode, encode, from_floats
 from ...data.schema import MEASURED, Column, Kind
 from ...data.table import Table
@@ -76,6 +77,14 @@ class SequentialTrees(Synthesizer):
         "Reiter 2005, Using CART to generate partially synthetic public use microdata, Journal of "
         "Official Statistics 21(3); Nowok, Raab & Dibben 2016, synthpop: bespoke creation of "
         "synthetic data in R, Journal of Statistical Software 74(11)"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "synthesis",
+        when="tables of any two columns must stand, and no row need be a person's",
+        unless="records must be joined with others later, or there are many columns and few people",
+        ladder=settings("caution", 1.3, 1.8, 2.3, 3.0, 4.0, 6.0, 10.0),
+        usual=1,
+        scopes=("all",),
     )
 
     leaf: int = Field(20, ge=2, description="donors that a leaf has at least")

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from ...candidate import Candidate
 from ...data.codec import decode, encode, from_floats
 from ...data.schema import ORDERED, Column, Kind
 from ...data.table import Table
@@ -43,6 +44,12 @@ class UnivariateSynthesis(Synthesizer):
     paper: ClassVar[str] = (
         "Liew, Choi & Liew 1985, A data distortion by probability distribution, ACM Transactions "
         "on Database Systems 10(3); Lasko 2007, section 2.3.5 (univariate pdfs)"
+    )
+    candidate: ClassVar[Candidate | None] = Candidate(
+        "synthesis",
+        when="columns are looked at one by one, or code is to be tried on data of the same form",
+        unless="anything that two columns say together matters",
+        scopes=("all",),
     )
 
     families: tuple[Family, ...] = Field(

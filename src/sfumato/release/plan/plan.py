@@ -22,6 +22,7 @@ from ...protocols import Declaration, Engine, Measure, Method, Partitioner, Pose
 from ...registry import find
 from . import toml
 from .output import Output as Output
+from .purpose import Purpose as Purpose
 from .requirement import Gate, Requirement
 from .step import Step
 from .table import TablePlan
@@ -40,7 +41,7 @@ Others = Literal[
 Sentinel = StrictInt | StrictFloat | StrictStr
 SECTIONS = (
     *("input", "engine", "columns", "table", "steps"),
-    *("tune", "map", "require", "measures", "output"),
+    *("purpose", "tune", "map", "require", "measures", "output"),
 )
 
 
@@ -254,6 +255,7 @@ class Plan:
     input: Input = field(default_factory=Input)
     engine: Engine = field(default_factory=Local)
     output: Output = field(default_factory=Output)
+    purpose: Purpose | None = None
     tune: Tune | None = None
     map: Map | None = None
     table: TablePlan | None = None
@@ -310,6 +312,7 @@ class Plan:
                 toml.table("steps", step.to_plan(show_secrets=show_secrets), array=True)
                 for step in self.steps
             ),
+            *section("purpose", None if self.purpose is None else self.purpose.plan_words()),
             *section("tune", None if self.tune is None else self.tune.plan_words()),
             *section("map", None if self.map is None else self.map.plan_words()),
             *section("require", {**self.gate.to_plan(), **_by_name(self.requirements)} or None),

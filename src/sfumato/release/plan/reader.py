@@ -13,7 +13,7 @@ from ...errors import Complaint, ParameterError, PlanError, UnknownName, suggest
 from ...protocols import Declaration, Engine, Measure, PosetSource
 from ...registry import find
 from . import toml
-from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Tune
+from .plan import SECTIONS, ColumnPlan, Input, Map, Output, Plan, Purpose, Tune
 from .requirement import Gate, Requirement, parse_requirement
 from .step import Step
 from .table import TablePlan
@@ -46,6 +46,7 @@ class Reader:
             **self.requirements(),
             measures=self.measures(),
             output=self.section("output", Output) or Output(),
+            purpose=self.section("purpose", Purpose) if "purpose" in self.document else None,
             tune=self.section("tune", Tune) if "tune" in self.document else None,
             map=self.section("map", Map) if "map" in self.document else None,
             table=self.table(),

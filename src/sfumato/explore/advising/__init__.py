@@ -1,0 +1,1 @@
+"""Which method, answered by measurement: plans tried on samples, then on everybody."""

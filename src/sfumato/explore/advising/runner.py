@@ -1,0 +1,259 @@
+"""Trials side by side in processes of their own, each noted when it is done.
+
+A worker is sent the ground once and then one job after another; it has one thread, so that both
+cores are used and figures do not depend on how many there are. What was noted is not done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from ...aside import write_text
+from ...data.codec import encode
+from ...data.table import Table
+from ...errors import InputError, MachineError
+from ...machine import cannot_write
+
+WORKER = Path(__file__).with_name("worker.py")
+_FORM = 1
+"""Of the lines of a journal."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came of one trial."""
+
+    label: str
+    records: int = 0
+    """Released ones."""
+    loss: float = 1.0
+    parts: dict[str, float] = field(default_factory=dict)
+    """The loss of each use."""
+    risk: float = 1.0
+    """What the best attack got beyond the control."""
+    low: float = 1.0
+    """The lower end of its interval."""
+    high: float = 1.0
+    """The upper bound of all attacks, corrected for their number."""
+    worst: str = ""
+    broken: tuple[str, ...] = ()
+    """Requirements that are not met."""
+    cpu: float = 0.0
+    failure: str = ""
+    """Why there is no release or no figure."""
+
+    def kept(self, limit: float) -> bool:
+        """Whether everything required holds. The bound decides; of people too few for a bound that
+        could keep the limit, the estimate."""
+        if self.failure or self.broken:
+            return False
+        return (self.high if self.high - self.risk < limit else self.risk) <= limit
+
+
+class Ground(Protocol):
+    """What jobs are done on; it is sent to every worker once."""
+
+    key: str
+    """Another ground has another key."""
+
+    def tried(self, job: Any) -> Any:
+        """Do one job."""
+
+
+def digest(*things: Any) -> str:
+    """One of words and tables: the same values in the same order have the same one."""
+    made = hashlib.sha256()
+    for thing in things:
+        if not isinstance(thing, Table):
+            made.update(repr(thing).encode())
+            continue
+        for column in thing.schema:
+            coded = encode(thing[column.name])
+            made.update(repr((column.name, column.kind, column.role)).encode())
+            made.update(repr(coded.domain.to_list()).encode())
+            made.update(coded.codes.astype("<u4").tobytes())
+    return made.hexdigest()
+
+
+class Journal:
+    """A file of what was found, one line a trial, readable by its owner alone."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self.known: dict[str, dict[str, Any]] = {}
+        if self.path is None:
+            return
+        try:
+            lines = self.path.read_bytes().splitlines() if self.path.exists() else []
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be read: {error}") from error
+        for line in lines:
+            self._take(line)
+        if lines and not self.known:
+            raise InputError(
+                f"{self.path} is no journal of trials", remedy="name a file that is not there yet"
+            )
+        # Without what a kill left of a line, to which the next would be appended.
+        told = [self._line(key, words) for key, words in self.known.items()]
+        write_text(self.path, "".join(told), private=True)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            words = json.loads(line)
+            if words.pop("form") == _FORM:
+                self.known[words.pop("key")] = words
+        except (ValueError, KeyError, AttributeError, TypeError):
+            return
+
+    def _line(self, key: str, words: dict[str, Any]) -> str:
+        return json.dumps({"form": _FORM, "key": key, **words}) + "\n"
+
+    def note(self, key: str, words: dict[str, Any]) -> None:
+        """Remember what was found, on the disk before anything else is done."""
+        self.known[key] = words
+        if self.path is None:
+            return
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(self._line(key, words))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+
+
+class _Worker:
+    """A process that does one job after another."""
+
+    def __init__(self, ground: Ground) -> None:
+        environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "POLARS_MAX_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable or "python", "-P", str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        self._send(sys.path)
+        self._send(ground)
+
+    def _send(self, thing: Any) -> None:
+        assert self.process.stdin is not None
+        try:
+            pickle.dump(thing, self.process.stdin)
+            self.process.stdin.flush()
+        except OSError as error:
+            raise self._died() from error
+
+    def do(self, job: Any) -> Any:
+        """What comes of one job; the error that it ended with, where it did."""
+        self._send(job)
+        assert self.process.stdout is not None
+        try:
+            done, found = pickle.load(self.process.stdout)
+        except (EOFError, pickle.UnpicklingError) as error:
+            raise self._died() from error
+        if not done:
+            raise found
+        return found
+
+    def _died(self) -> MachineError:
+        code = self.process.wait()
+        how = f"signal {-code}" if code < 0 else f"code {code}"
+        return MachineError(
+            f"a process that tried plans was ended by {how}, perhaps for want of memory",
+            "the trials before it are kept where there is a journal",
+            remedy="--workers 1, fewer records, or more memory",
+        )
+
+    def close(self) -> None:
+        """End it, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+class Runner:
+    """Does jobs on one ground: here, or by workers side by side."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        journal: Journal | None = None,
+        workers: int | None = None,
+        result: Callable[..., Any] = Figures,
+    ) -> None:
+        self.ground, self.journal = ground, journal or Journal()
+        self.workers = min(2, os.cpu_count() or 1) if workers is None else workers
+        self.result = result
+        self.new = 0
+        """How many were done and not found in the journal."""
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        self._all: list[_Worker] = []
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self._all:
+            worker.close()
+        self._all.clear()
+
+    def run(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """What came of each job, in the order in which they are done."""
+        keys = [digest(self.ground.key, job.key) for job in jobs]
+        left = []
+        for i, key in enumerate(keys):
+            if key in self.journal.known:
+                yield i, self._made(self.journal.known[key])
+            else:
+                left.append(i)
+        for i, found in self._done(left, jobs):
+            self.new += 1
+            self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
+            yield i, found
+
+    def _made(self, words: dict[str, Any]) -> Any:
+        tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in words.items()}
+        return self.result(**tuples)
+
+    def _done(self, left: Iterable[int], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        waiting = list(left)
+        if self.workers < 2 or len(waiting) < 2:
+            for i in waiting:
+                yield i, self.ground.tried(jobs[i])
+            return
+        while len(self._all) < min(self.workers, len(waiting)):
+            self._all.append(_Worker(self.ground))
+            self._idle.put(self._all[-1])
+        with ThreadPoolExecutor(len(self._all)) as pool:
+            running = {pool.submit(self._by_worker, jobs[i]): i for i in waiting}
+            try:
+                for one in as_completed(running):
+                    yield running[one], one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.__exit__()  # what waits for them would wait for the rest of the search
+                raise
+
+    def _by_worker(self, job: Any) -> Any:
+        worker = self._idle.get()
+        try:
+            return worker.do(job)
+        finally:
+            self._idle.put(worker)
