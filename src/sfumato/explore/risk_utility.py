@@ -31,7 +31,7 @@ from ..rng import checked_seed, stream
 from ..utility.distributions.marginals import Marginals
 from .figure_files import FIGURES, TABLES, check, write_by, write_chart
 
-_NAMELESS = ("drop", "hash", "pseudonymize")
+NAMELESS = ("drop", "hash", "pseudonymize")
 """Steps of a plan that stay, since they take out names and do not mask."""
 
 
@@ -115,7 +115,7 @@ def risk_utility_map(
         )
     seed = checked_seed(seed)
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
-    first = tuple(step for step in chosen.steps if step.use.name in _NAMELESS)
+    first = tuple(step for step in chosen.steps if step.use.name in NAMELESS)
     wish = wish.model_copy(update={"loss": _on_one_ground(wish.loss, original, first)})
     tell = progress or silent
     rows, failed = [], {}
@@ -234,10 +234,10 @@ def _expanded(given: Any) -> Iterable[tuple[str, tuple[Step, ...]]]:
             own = words | dict(zip(several, chosen, strict=True))
             shown = {k: own[k] for k in words}
             step = Step(build("method|partitioner", name, own), verb)
-            yield _label(name, shown, None if verb is None else verb.name), (step,)
+            yield label_of(name, shown, None if verb is None else verb.name), (step,)
         return
     steps = as_steps(given)
-    yield " + ".join(_label(s.use.name, s.use.parameters(), None) for s in steps), steps
+    yield " + ".join(label_of(s.use.name, s.use.parameters(), None) for s in steps), steps
 
 
 def _verb(then: Any) -> Any:
@@ -245,7 +245,8 @@ def _verb(then: Any) -> Any:
     return build("verb", words.pop("use"), words)
 
 
-def _label(name: str, parameters: Mapping[str, Any], then: str | None) -> str:
+def label_of(name: str, parameters: Mapping[str, Any], then: str | None = None) -> str:
+    """A method with its settings, as a figure names it."""
     settings = [
         f"{key.replace('_', '-')}={_short(value)}"
         for key, value in parameters.items()
