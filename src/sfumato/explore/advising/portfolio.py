@@ -37,7 +37,7 @@ class Option:
 def candidates() -> dict[str, Candidate]:
     """Every method that says for what it is a candidate."""
     found = {}
-    for entry in entries("method", "partitioner"):
+    for entry in (*entries("method"), *entries("partitioner")):
         own = vars(entry.load()).get("candidate")
         if isinstance(own, Candidate):
             found[entry.name] = own
