@@ -11,14 +11,17 @@ from ...data.codec import floats
 from ...data.pair import Pair
 from ...data.schema import NUMERIC, SET_ASIDE, Kind
 from ...data.table import Table
-from ...errors import MeasureError, ParameterError
-from ...protocols import Measure, Measurement
+from ...errors import MeasureError, ParameterError, SfumatoError
+from ...protocols import Context, Measure, Measurement
 from ...release.plan.plan import Purpose
 from ...utility.analyses.prediction import PredictionLoss
 from ...utility.distributions.marginals import Marginals
 
 PAIRS = "pairs of columns"
 """How the loss of all pairs of columns together is called."""
+
+_LOOKED_AT = 1_000
+"""Records by which it is seen whether a column can be compared."""
 
 Take = Callable[[Measure, Pair], Measurement]
 
@@ -43,9 +46,7 @@ class Loss:
     @classmethod
     def of(cls, purpose: Purpose, table: Table, dropped: frozenset[str]) -> Loss:
         """That of a purpose, for a table of which some columns are never published."""
-        open_ = [
-            c.name for c in table.schema if c.role not in SET_ASIDE and c.name not in dropped
-        ]
+        open_ = [c.name for c in table.schema if c.role not in SET_ASIDE and c.name not in dropped]
         _check(purpose, table, open_)
         columns = tuple(name for name in open_ if _compared(table, name))
         if not columns:
@@ -109,9 +110,10 @@ def _check(purpose: Purpose, table: Table, open_: list[str]) -> None:
 
 def _compared(table: Table, name: str) -> bool:
     """Whether a release of the column could be compared with it."""
+    some = table.take(np.arange(min(table.height, _LOOKED_AT)))
     try:
-        _marginals((name,)).measure_of(Pair(table, table, np.arange(table.height)))
-    except MeasureError:
+        _marginals((name,)).measure(Context(Pair.of(some, some), np.random.default_rng(0)))
+    except SfumatoError:
         return False
     return True
 
@@ -136,8 +138,10 @@ def _unlearnt(target: str, pair: Pair, take: Take) -> float:
 
 def _changed(name: str, pair: Pair) -> float:
     """The relative change of a column's total; 1 where it is not published as numbers."""
-    masked = pair.masked.schema[name] if name in pair.masked.schema else None
-    if masked is None or masked.generalized or masked.kind not in NUMERIC:
+    if name not in pair.masked.schema:
+        return 1.0
+    masked = pair.masked.schema[name]
+    if masked.generalized or masked.kind not in NUMERIC:
         return 1.0
     sums = [floats(t[name], t.schema[name]) for t in (pair.original, pair.masked)]
     size = float(np.nansum(np.abs(sums[0])))

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -30,37 +30,6 @@ WORKER = Path(__file__).with_name("worker.py")
 _FORM = 1
 """Of the lines of a journal."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What came of one trial."""
-
-    label: str
-    records: int = 0
-    """Released ones."""
-    loss: float = 1.0
-    parts: dict[str, float] = field(default_factory=dict)
-    """The loss of each use."""
-    risk: float = 1.0
-    """What the best attack got beyond the control."""
-    low: float = 1.0
-    """The lower end of its interval."""
-    high: float = 1.0
-    """The upper bound of all attacks, corrected for their number."""
-    worst: str = ""
-    broken: tuple[str, ...] = ()
-    """Requirements that are not met."""
-    cpu: float = 0.0
-    failure: str = ""
-    """Why there is no release or no figure."""
-
-    def kept(self, limit: float) -> bool:
-        """Whether everything required holds. The bound decides; of people too few for a bound that
-        could keep the limit, the estimate."""
-        if self.failure or self.broken:
-            return False
-        return (self.high if self.high - self.risk < limit else self.risk) <= limit
 
 
 class Ground(Protocol):
@@ -86,6 +55,13 @@ def digest(*things: Any) -> str:
             made.update(repr(coded.domain.to_list()).encode())
             made.update(coded.codes.astype("<u4").tobytes())
     return made.hexdigest()
+
+
+def _tupled(words: Any) -> Any:
+    """As it was before it was written, where lists were tuples."""
+    if isinstance(words, dict):
+        return {key: _tupled(value) for key, value in words.items()}
+    return tuple(map(_tupled, words)) if isinstance(words, list) else words
 
 
 class Journal:
@@ -194,9 +170,9 @@ class Runner:
     def __init__(
         self,
         ground: Ground,
+        result: Callable[..., Any],
         journal: Journal | None = None,
         workers: int | None = None,
-        result: Callable[..., Any] = Figures,
     ) -> None:
         self.ground, self.journal = ground, journal or Journal()
         self.workers = min(2, os.cpu_count() or 1) if workers is None else workers
@@ -229,8 +205,7 @@ class Runner:
             yield i, found
 
     def _made(self, words: dict[str, Any]) -> Any:
-        tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in words.items()}
-        return self.result(**tuples)
+        return self.result(**_tupled(words))
 
     def _done(self, left: Iterable[int], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = list(left)

@@ -1,0 +1,230 @@
+"""One plan tried on some of the people: what it loses, what attacks get, what it breaks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...attacks.withstand import Withstand
+from ...data.linkage.strangers import shared_columns, typed_as
+from ...data.people.participants import held_out, kept_together
+from ...data.table import Table
+from ...errors import MeasureError, MethodError, ParameterError, SfumatoError
+from ...protocols import Finding
+from ...release.plan.plan import Plan
+from ...release.plan.purpose import LIMIT, Purpose
+from ...release.plan.requirement import Requirement
+from ...release.records.again import again
+from ...release.records.evidence import Measuring
+from ...release.records.run import attempt
+from ...rng import stream
+from ...texts import one_line
+from .loss import Loss
+from .runner import digest
+
+WITHSTAND = Withstand.name
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came of one trial."""
+
+    label: str
+    seed: int
+    """That of the release that was tried; its plan and the people give it again."""
+    records: int
+    """Of the people that were released."""
+    released: int = 0
+    """Records that the release has."""
+    loss: float = 1.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """The loss of each use."""
+    columns: Mapping[str, float] = field(default_factory=dict)
+    """The loss of each column by itself."""
+    risk: float = 1.0
+    """What the best attack got beyond the control: the largest estimate."""
+    low: float = 1.0
+    """The lower end of its interval."""
+    high: float = 1.0
+    """The upper bound of all attacks, corrected for their number."""
+    worst: str = ""
+    """Which attack that is, and on what."""
+    attacked: int = 0
+    """People attacked; controls are as many."""
+    shown: bool = False
+    """Whether these were enough for the bound to decide."""
+    required: Mapping[str, tuple[float, float, bool, bool]] = field(default_factory=dict)
+    """Each requirement: its figure, its limit, whether that is a floor, and whether it is met."""
+    cpu: float = 0.0
+    """Seconds of making, judging and attacking."""
+    making: float = 0.0
+    """Seconds of making alone."""
+    failure: str = ""
+    """Why there is no release, or no figure of it."""
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Requirements that are not met, attacks aside."""
+        return tuple(name for name, (*_, met) in self.required.items() if not met)
+
+    def judged(self, strict: bool) -> float:
+        """What is compared with the limit of attacks: the estimate, or the bound."""
+        return self.high if strict else self.risk
+
+    def kept(self, limit: float, strict: bool) -> bool:
+        """Whether everything required holds."""
+        return not self.failure and not self.broken and self.judged(strict) <= limit
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A plan to be tried on so many people."""
+
+    label: str
+    plan: Plan
+    records: int
+    confirming: bool = False
+    """Whether on the people who had no part in the choice."""
+
+    @property
+    def key(self) -> str:
+        """Another trial has another one."""
+        return digest(self.label, self.plan.to_toml(), self.records, self.confirming)
+
+
+@dataclass(frozen=True)
+class People:
+    """The ground of an adviser's trials: two halves, each the control of the other."""
+
+    chosen: Table
+    """Those by whom plans are chosen, in random order: a sample is their beginning."""
+    confirming: Table
+    """Those by whom the choice is confirmed; before that they are the control."""
+    reference: Table | None
+    """Others who are the control of both, where a file of them is given."""
+    loss: Loss
+    withstand: Withstand
+    limit: float
+    strict: bool
+    """Whether the bound decides, as where `withstand` is required; else the estimate."""
+    seed: int
+
+    @classmethod
+    def of(
+        cls, table: Table, reference: Table | None, plan: Plan, purpose: Purpose, loss: Loss,
+        seed: int,
+    ) -> People:  # fmt: skip
+        """Half and half; people of one household or with several records stay together."""
+        asked = next((r for r in plan.requirements if r.name == WITHSTAND), None)
+        allowed = purpose.at_most
+        if allowed is None:
+            allowed = LIMIT if asked is None or asked.at_most is None else asked.at_most
+        out = held_out(table, 0.5, rng=stream(seed, 0, "advise/halves"))
+        chosen, confirming = (
+            _shuffled(table.take(np.flatnonzero(side)), stream(seed, i, "advise/order"))
+            for i, side in enumerate((~out, out))
+        )
+        if reference is not None:
+            reference = typed_as(reference, table, shared_columns(reference, table))
+        thing = Withstand.build({}) if asked is None else asked.thing
+        assert isinstance(thing, Withstand)
+        strict = asked is not None
+        return cls(chosen, confirming, reference, loss, thing, allowed, strict, seed)
+
+    @cached_property
+    def key(self) -> str:
+        """Of everything that a figure depends on but the trial."""
+        tables = [t for t in (self.chosen, self.confirming, self.reference) if t is not None]
+        words = (self.loss, self.withstand.plan_words(), self.strict, self.seed, _FORM)
+        return digest(*words, *tables)
+
+    def seed_of(self, trial: Trial) -> int:
+        """The seed of a trial's release."""
+        own = stream(self.seed, int(trial.confirming), f"advise/{trial.label}")
+        return int(own.integers(2**62))
+
+    def sides(self, trial: Trial) -> tuple[Table, Table]:
+        """The people who are released, and the control."""
+        sides = [self.chosen, self.confirming]
+        if trial.confirming:
+            sides.reverse()
+        people = _first(sides[0], trial.records)
+        others = _first(sides[1], trial.records) if self.reference is None else self.reference
+        return people, others
+
+    def tried(self, trial: Trial) -> Figures:
+        """Release these people by the plan, judge and attack it."""
+        seed = self.seed_of(trial)
+        people, others = self.sides(trial)
+        found = Figures(trial.label, seed, people.height)
+        began = time.process_time()
+        try:
+            findings, draft = attempt(trial.plan, people, seed, others)
+            making = time.process_time() - began
+            found = replace(found, making=making, cpu=making, required=_required(findings))
+            rerun = again(trial.plan, seed, others) if trial.confirming and self.strict else None
+            measuring = Measuring(seed, draft.groups, others, trial.plan.mechanism, rerun)
+            pair = draft.pair
+            loss, parts, columns = self.loss.figures(pair, measuring.take)
+            found = replace(
+                found, released=pair.masked.height, loss=loss, parts=parts, columns=columns
+            )
+            attacks = measuring.take(self.withstand, pair)
+        except MeasureError as error:
+            failure = f"not measured: {one_line(error.message)}"
+            return replace(found, failure=failure, cpu=time.process_time() - began)
+        except (MethodError, ParameterError, SfumatoError) as error:
+            return replace(found, failure=one_line(str(error)), cpu=time.process_time() - began)
+        told = attacks.detail["attacks"]
+        best = max(told, key=lambda name: float(told[name]["advantage"]), default="")
+        one = told.get(best, {"advantage": 1.0, "interval": (1.0, 1.0), "worst": "", "people": 0})
+        if self.strict and attacks.detail.get("refuses", False):
+            found = replace(found, failure=one_line(str(attacks.detail["because"])))
+        return replace(
+            found,
+            risk=max(float(one["advantage"]), 0.0),
+            low=max(float(one["interval"][0]), 0.0),
+            high=attacks.value,
+            worst=f"{best}: {one['worst']}" if best else "",
+            attacked=int(one["people"]),
+            shown=all(own["shown"] for own in told.values()),
+            cpu=time.process_time() - began,
+        )
+
+
+_FORM = 1
+"""Of figures: a journal of another form does not speak of these."""
+
+
+def without_attacks(plan: Plan) -> tuple[Requirement, ...]:
+    """What a plan requires, attacks aside."""
+    return tuple(r for r in plan.requirements if r.name != WITHSTAND)
+
+
+def _required(findings: list[Finding]) -> dict[str, tuple[float, float, bool, bool]]:
+    """Each requirement by name; the worst of those that share one."""
+    found: dict[str, tuple[float, float, bool, bool]] = {}
+    for one in findings:
+        value = one.value if math.isfinite(one.value) else float(one.limit)
+        name = one.subject or one.requirement
+        if name not in found or not one.met:
+            found[name] = (value, float(one.limit), one.at_least, one.met)
+    return found
+
+
+def _first(table: Table, records: int) -> Table:
+    return table if records >= table.height else table.take(np.arange(records))
+
+
+def _shuffled(table: Table, rng: np.random.Generator) -> Table:
+    """In random order, those who stay together beside one another."""
+    unit = kept_together(table)
+    if unit is None:
+        return table.take(rng.permutation(table.height))
+    place = rng.permutation(int(unit.max()) + 1)[unit]
+    return table.take(np.argsort(place, kind="stable"))
