@@ -207,6 +207,8 @@ class ControlledAttack(Attack):
     costly: ClassVar[bool] = True
     knows: ClassVar[str]
     """What its intruder has, in one sentence."""
+    slow: ClassVar[bool] = False
+    """Whether the others are worth trying first."""
 
     sample: int = Parameter(
         SAMPLE,
@@ -308,6 +310,7 @@ class ControlledAttack(Attack):
             private={
                 "advantages": {t.what: t.found for t in tried if not t.apart},
                 "apart": apart,
+                "certain": max(shows.values()),
                 "not_shown": [one.what for one in short],
                 "example": _example([*trials, *rare][worst], field, rows),
             },

@@ -90,6 +90,17 @@ class Withstand(Measure):
         (), description="attacks to try, by name; all that apply unless given"
     )
     seconds: float = Field(600.0, gt=0, description="time that all attacks together may take")
+    sample: int | None = Field(
+        None,
+        ge=1,
+        description="people that each attacks, and controls; as each has it unless given",
+    )
+    until: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="end with the first attack that gets more for certain, the slow ones last",
+    )
 
     def measure(self, context: Context) -> Measurement:
         beside = controlled(context, self.name)
@@ -128,7 +139,9 @@ class Withstand(Measure):
             for name, why in blind.items()
             if beside.pair.original.schema[name].role in _TO_BE_SEEN
         }
-        if because := "; ".join(filter(None, (unlooked(unseen), tried.because(self.seconds)))):
+        if tried.ended:
+            detail |= {"refuses": True, "because": f"{detail['worst']} gets that much for certain"}
+        elif because := "; ".join(filter(None, (unlooked(unseen), tried.because(self.seconds)))):
             detail |= {"refuses": True, "because": because, "unfinished": [*tried.unfinished]}
         elif top:
             detail["because"] = f"{detail['worst']} gets that much beyond the control"
@@ -151,6 +164,10 @@ class Withstand(Measure):
             for cls in (entry.load() for entry in entries("attack"))
             if issubclass(cls, ControlledAttack)
         )
+        if self.sample is not None:
+            things = tuple(one.model_copy(update={"sample": self.sample}) for one in things)
+        if self.until is not None:
+            things = tuple(sorted(things, key=lambda one: one.slow))
         began = monotonic()
         context.kept[DEADLINE] = began + self.seconds
         found = _Tried()
@@ -162,7 +179,11 @@ class Withstand(Measure):
                     continue
                 own = context.rng if context.stream is None else context.stream(thing.name)
                 try:
-                    found.taken[thing.name] = thing.measure(replace(context, rng=own))
+                    taken = thing.measure(replace(context, rng=own))
+                    found.taken[thing.name] = taken
+                    if self.until is not None and taken.private["certain"] > self.until:
+                        found.ended = True
+                        break
                 except MeasureError as error:
                     late = monotonic() - began > self.seconds
                     where = found.unfinished if named or late else found.left
@@ -228,6 +249,8 @@ class _Tried:
     """Why; "" where time was up before it began."""
     seconds: float = 0.0
     of: int = 0
+    ended: bool = False
+    """Whether the rest was not tried, since one gets enough."""
 
     def bounds(self) -> dict[str, float]:
         """The corrected upper bound of each attack: its worst trial."""

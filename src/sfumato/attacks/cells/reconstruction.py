@@ -46,6 +46,7 @@ class Reconstruction(ControlledAttack):
 
     name: ClassVar[str] = "reconstruction"
     compares: ClassVar[str | None] = "records"
+    slow: ClassVar[bool] = True
     knows: ClassVar[str] = (
         "the release, which record of it is a person's, and the counts of `marginals`, if any"
     )

@@ -42,6 +42,7 @@ class Inference(ControlledAttack):
     """
 
     name: ClassVar[str] = "inference"
+    slow: ClassVar[bool] = True
     knows: ClassVar[str] = "a person's known columns, all but the one that is guessed"
     paper: ClassVar[str] = (
         "Giomi, Boenisch, Wehmeyer & Tasnádi 2023, A unified framework for quantifying privacy "

@@ -53,6 +53,7 @@ class LikelihoodRatio(MembershipAttack):
     """
 
     name: ClassVar[str] = "likelihood-ratio"
+    slow: ClassVar[bool] = True
     knows: ClassVar[str] = (
         "the release and its plan without the seed, whole records of people who may be in the "
         "data, and whole records of others who are not"

@@ -14,7 +14,7 @@ from ...attacks.withstand import Withstand
 from ...data.linkage.strangers import shared_columns, typed_as
 from ...data.people.participants import held_out, kept_together
 from ...data.table import Table
-from ...errors import MeasureError, MethodError, ParameterError, SfumatoError
+from ...errors import MeasureError, SfumatoError
 from ...protocols import Finding
 from ...release.plan.plan import Plan
 from ...release.plan.purpose import LIMIT, Purpose
@@ -56,8 +56,10 @@ class Figures:
     """Which attack that is, and on what."""
     attacked: int = 0
     """People attacked; controls are as many."""
-    shown: bool = False
-    """Whether these were enough for the bound to decide."""
+    rough: bool = False
+    """Whether fewer were attacked than could be, so that the bound decides nothing."""
+    leaks: bool = False
+    """Whether an attack gets more than the limit for certain."""
     required: Mapping[str, tuple[float, float, bool, bool]] = field(default_factory=dict)
     """Each requirement: its figure, its limit, whether that is a floor, and whether it is met."""
     cpu: float = 0.0
@@ -74,7 +76,12 @@ class Figures:
 
     def judged(self, strict: bool) -> float:
         """What is compared with the limit of attacks: the estimate, or the bound."""
-        return self.high if strict else self.risk
+        return self.high if strict and not self.rough else self.risk
+
+    def likely(self, limit: float) -> bool:
+        """Whether everything required may well hold where more are attacked: the largest of many
+        estimates is too large, so it is taken half-way to the lower end of its interval."""
+        return not self.failure and not self.broken and (self.low + self.risk) / 2 <= limit
 
     def kept(self, limit: float, strict: bool) -> bool:
         """Whether everything required holds."""
@@ -90,11 +97,18 @@ class Trial:
     records: int
     confirming: bool = False
     """Whether on the people who had no part in the choice."""
+    attacked: int | None = None
+    """How many of them are attacked, and controls; as `withstand` has it where it is not said."""
+    hurried: bool = False
+    """Whether it ends with the first attack that leaks for certain."""
 
     @property
     def key(self) -> str:
         """Another trial has another one."""
-        return digest(self.label, self.plan.to_toml(), self.records, self.confirming)
+        return digest(
+            self.label, self.plan.to_toml(), self.records, self.confirming, self.attacked,
+            self.hurried,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -157,6 +171,12 @@ class People:
         others = _first(sides[1], trial.records) if self.reference is None else self.reference
         return people, others
 
+    def _attacks(self, trial: Trial) -> Withstand:
+        more: dict[str, float] = {} if trial.attacked is None else {"sample": trial.attacked}
+        if trial.hurried:
+            more["until"] = self.limit
+        return self.withstand.model_copy(update=more)
+
     def tried(self, trial: Trial) -> Figures:
         """Release these people by the plan, judge and attack it."""
         seed = self.seed_of(trial)
@@ -174,16 +194,17 @@ class People:
             found = replace(
                 found, released=pair.masked.height, loss=loss, parts=parts, columns=columns
             )
-            attacks = measuring.take(self.withstand, pair)
+            attacks = measuring.take(self._attacks(trial), pair)
         except MeasureError as error:
             failure = f"not measured: {one_line(error.message)}"
             return replace(found, failure=failure, cpu=time.process_time() - began)
-        except (MethodError, ParameterError, SfumatoError) as error:
+        except SfumatoError as error:
             return replace(found, failure=one_line(str(error)), cpu=time.process_time() - began)
         told = attacks.detail["attacks"]
         best = max(told, key=lambda name: float(told[name]["advantage"]), default="")
         one = told.get(best, {"advantage": 1.0, "interval": (1.0, 1.0), "worst": "", "people": 0})
-        if self.strict and attacks.detail.get("refuses", False):
+        rough = trial.attacked is not None
+        if self.strict and not rough and attacks.detail.get("refuses", False):
             found = replace(found, failure=one_line(str(attacks.detail["because"])))
         return replace(
             found,
@@ -192,7 +213,11 @@ class People:
             high=attacks.value,
             worst=f"{best}: {one['worst']}" if best else "",
             attacked=int(one["people"]),
-            shown=all(own["shown"] for own in told.values()),
+            rough=rough,
+            leaks=any(
+                one.private["certain"] > self.limit
+                for one in attacks.private["measurements"].values()
+            ),
             cpu=time.process_time() - began,
         )
 
