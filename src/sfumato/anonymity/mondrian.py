@@ -43,8 +43,8 @@ class Mondrian(Blockwise):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "classes",
-        when="what is published must be true of everybody, and coarse values will do",
-        unless="numbers must stay numbers, or many columns are known to others",
+        when="what is published must be true of everybody, and ranges of values will do",
+        unless="numbers must stay numbers, or others know many columns of a person",
         ladder=GROUPS,
         usual=1,
         verbs=("swap",),

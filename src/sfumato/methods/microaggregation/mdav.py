@@ -37,7 +37,7 @@ class Mdav(WithinBlocks, Microaggregator):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "averages",
-        when="numbers must stay numbers and every row must stay somebody's; means are kept",
+        when="numbers must stay numbers, every row a person's, and means what they were",
         unless="variances, extremes or rare categories matter",
         ladder=GROUPS,
         usual=1,

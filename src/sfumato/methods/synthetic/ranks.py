@@ -229,8 +229,8 @@ class GaussianCopula(RankSynthesizer):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "synthesis",
-        when="every column's distribution and the correlations of their ranks are enough",
-        unless="columns depend on each other otherwise than by rising together",
+        when="each column by itself and how columns rise and fall together are enough",
+        unless="columns depend on each other otherwise, as by groups or thresholds",
         scopes=("all",),
     )
 

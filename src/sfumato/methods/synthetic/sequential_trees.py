@@ -80,8 +80,8 @@ class SequentialTrees(Synthesizer):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "synthesis",
-        when="tables of any two columns must stand, and no row need be a person's",
-        unless="records must be joined with others later, or there are many columns and few people",
+        when="tables of any two columns must stay close, and no row need be a person's",
+        unless="records must be joined with others later, or columns are many and people few",
         ladder=settings("caution", 1.3, 1.8, 2.3, 3.0, 4.0, 6.0, 10.0),
         usual=1,
         scopes=("all",),
