@@ -160,7 +160,8 @@ def _row(name: str, one: dict[str, Any]) -> list[str]:
     records = f"{one['records']:,}"
     if "why" in one:
         return [name, records, "", "", one["why"]]
-    return [name, records, f"{one['cpu']:.2g}", f"{one['peak'] / GIB:.2g}", one["label"]]
+    cpu, peak = (f"{float(f'{x:.2g}'):g}" for x in (one["cpu"], one["peak"] / GIB))
+    return [name, records, cpu, peak, one["label"]]
 
 
 if __name__ == "__main__":
