@@ -130,8 +130,8 @@ def taking(found: dict[str, Any]) -> list[str]:
     ]
     if cost := found["million"]:
         told.append(
-            f"A million records of ten columns take about {cost['cpu_seconds']:g} CPU seconds "
-            f"and {cost['gib']:g} GiB."
+            f"A million records of a register of ten columns take about {cost['cpu_seconds']:g} "
+            f"CPU seconds and {cost['gib']:g} GiB; columns of more values may take more."
         )
     return told
 

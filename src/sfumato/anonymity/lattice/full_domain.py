@@ -128,6 +128,7 @@ class FullDomain(Spread):
         unless="a column has no hierarchy, or a few unusual people would make all values coarse",
         ladder=settings("k", 3, 5, 10, 20, suppress=0.02),
         usual=1,
+        million=(0.78, 0.62),
     )
 
     k: int = Field(5, ge=1, description="records that must share each combination")

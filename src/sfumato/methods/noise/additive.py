@@ -72,6 +72,7 @@ class CorrelatedNoise(KeyedNoise, RestoredNoise):
         usual=1,
         scopes=("all",),
         rest="pram",
+        million=(0.72, 0.59),
     )
 
     def noise(

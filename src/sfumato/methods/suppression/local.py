@@ -100,6 +100,7 @@ class LocalSuppression(Spread):
         when="others know few columns, with few values each: some cells are emptied, the rest stay",
         unless="these columns are continuous, or analyses cannot do with missing values",
         ladder=settings("k", 3, 5, 10, 20),
+        million=(2.9, 0.62),
     )
     most_records: ClassVar[int] = Blockwise.most_records
     """Records that go to one place at most, unless they cannot be parted."""

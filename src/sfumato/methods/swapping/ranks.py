@@ -70,6 +70,7 @@ class RankSwap(Reach, RankedMethod):
         usual=1,
         scopes=("all",),
         rest="pram",
+        million=(1.4, 0.57),
     )
 
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:
