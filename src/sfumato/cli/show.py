@@ -232,7 +232,7 @@ def listed(kind: str, *, json: bool) -> None:
     say("sfumato explain NAME tells more.", *([] if kind else [_ADVISE]), sep="\n")
 
 
-_ADVISE = "Start with sfumato advise FILE: it tries these and measures loss and risk."
+_ADVISE = "Start with sfumato advise FILE: it tries methods and measures loss and risk."
 
 
 def _named(name: str, said: str) -> None:
