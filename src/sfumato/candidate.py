@@ -10,7 +10,7 @@ Family = Literal["classes", "averages", "exchange", "synthesis"]
 Scope = Literal["quasi", "all"]
 
 FAMILIES: dict[Family, str] = {
-    "classes": "records are made alike in groups: what is published is true, only coarser",
+    "classes": "groups of records are made alike: what is said is true, only coarser",
     "averages": "records in groups get the mean of their group: numbers stay numbers",
     "exchange": "values move between people or get noise: columns keep their shape",
     "synthesis": "records are drawn from a model: no row belongs to a person",

@@ -1,11 +1,12 @@
 """Everything that comes with Sfumato, by name, without importing any of it.
 
-`catalogue.tsv` holds one line to a thing: kind, name, "module:Class" below sfumato, "usual" where
-every release takes the measure, the first line of its docstring, and its other names. It is made
-from the classes themselves by `python -m sfumato.catalogue` (part of `make docs`): whoever adds a
-method writes its file and runs that. Kinds come in the order of `KINDS`, rooms in that of `ROOMS`,
-and files in the order that their package gives as `ORDER`, which is that of the field's textbook;
-files that it does not name follow by their names.
+`catalogue.tsv` holds one line to a thing: kind, name, "module:Class" below sfumato, a mark, the
+first line of its docstring, and its other names. The mark is "usual" where every release takes the
+measure, and of a candidate "family: when to take it". It is made from the classes themselves by
+`python -m sfumato.catalogue` (part of `make docs`): whoever adds a method writes its file and runs
+that. Kinds come in the order of `KINDS`, rooms in that of `ROOMS`, and files in the order that
+their package gives as `ORDER`, which is that of the field's textbook; files that it does not name
+follow by their names.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from .candidate import Candidate
 
 KINDS = (
     "method",
@@ -38,7 +41,7 @@ FILE = Path(__file__).with_name("catalogue.tsv")
 
 
 def lines() -> Iterator[list[str]]:
-    """Kind, name, target below `sfumato`, usual, summary, and other names, of each thing."""
+    """Kind, name, target below `sfumato`, mark, summary, and other names, of each thing."""
     for line in FILE.read_text(encoding="utf-8").splitlines():
         yield line.split("\t")
 
@@ -48,6 +51,14 @@ def made() -> str:
     found = [line for room in ROOMS for line in _declared(f"sfumato.{room}")]
     found.sort(key=lambda line: KINDS.index(line[0]))
     return "".join("\t".join(line) + "\n" for line in found)
+
+
+def mark_of(cls: Any) -> str:
+    """What tells it from the others of its kind; a candidate says so itself, not by its base."""
+    own = vars(cls).get("candidate")
+    if isinstance(own, Candidate):
+        return f"{own.family}: {own.when}"
+    return "usual" if getattr(cls, "usual", False) else ""
 
 
 def summary_of(cls: Any) -> str:
@@ -64,8 +75,8 @@ def _declared(module_name: str) -> Iterator[tuple[str, ...]]:
             if kind in KINDS:
                 declared: Any = cls
                 target = f"{module_name.removeprefix('sfumato.')}:{cls.__name__}"
-                usual = "usual" if getattr(cls, "usual", False) else ""
-                yield (kind, declared.name, target, usual, summary_of(cls), *declared.aliases)
+                said = (mark_of(cls), summary_of(cls))
+                yield (kind, declared.name, target, *said, *declared.aliases)
     for name in _parts(module):
         yield from _declared(f"{module_name}.{name}")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .catalogue import KINDS as KINDS
-from .catalogue import lines, summary_of
+from .catalogue import lines, mark_of, summary_of
 from .errors import SfumatoError, UnknownName
 
 
@@ -27,6 +27,10 @@ class Entry:
     aliases: tuple[str, ...] = ()
     usual: bool = False
     """Whether every release takes this measure."""
+    family: str = ""
+    """Of a candidate for a release (candidate.py); empty for all other things."""
+    when: str = ""
+    """When to take that candidate."""
 
     def load(self) -> Any:
         """Import the class."""
@@ -34,9 +38,15 @@ class Entry:
         return getattr(importlib.import_module(module), attribute)
 
 
+def _marked(mark: str) -> tuple[bool, str, str]:
+    """Whether it is usual; the family of a candidate, and when to take it."""
+    family, _, when = mark.partition(": ")
+    return mark == "usual", family if when else "", when
+
+
 _BUILT_IN = tuple(
-    Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases), bool(usual))
-    for kind, name, target, usual, summary, *aliases in lines()
+    Entry(kind, name, f"sfumato.{target}", summary, tuple(aliases), *_marked(mark))
+    for kind, name, target, mark, summary, *aliases in lines()
 )
 
 _extra: dict[tuple[str, str], Entry] = {}
@@ -70,9 +80,9 @@ class _RuntimeEntry(Entry):
 
     @staticmethod
     def of(kind: str, cls: Any) -> _RuntimeEntry:
-        target, usual = f"{cls.__module__}:{cls.__qualname__}", bool(getattr(cls, "usual", False))
-        summary, aliases = summary_of(cls), tuple(cls.aliases)
-        return _RuntimeEntry(kind, cls.name, target, summary, aliases, usual, cls)
+        target, aliases = f"{cls.__module__}:{cls.__qualname__}", tuple(cls.aliases)
+        marked = _marked(mark_of(cls))
+        return _RuntimeEntry(kind, cls.name, target, summary_of(cls), aliases, *marked, cls)
 
     def load(self) -> Any:
         return self.cls

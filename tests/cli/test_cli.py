@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from sfumato.candidate import FAMILIES
 from sfumato.cli.app import run
+from sfumato.explore.advising.portfolio import candidates
 
 
 class Ended:
@@ -218,6 +221,49 @@ def test_version_and_help(sfumato) -> None:
         shown = sfumato(command, "--help")
         assert shown.code == 0
         assert "--json" in shown.out
+
+
+def test_methods_begin_with_when_to_take_which(sfumato) -> None:
+    told = sfumato("methods").out
+    guide, _, rest = told.partition("All there is, by name")
+    for name, one in candidates().items():
+        family = guide.index(f"({one.family})")
+        inside = guide[family : guide.find("\n\n", family)]
+        assert re.search(rf"^  {name} +{re.escape(one.when)}$", inside, re.MULTILINE)
+        assert re.search(rf"^  {name} ", rest, re.MULTILINE), "it is in the list, too"
+    assert guide.index("sfumato advise FILE") > guide.index("(synthesis)")
+    listed = {row["name"]: row for row in json.loads(sfumato("methods", "--json").out)}
+    assert {name for name, row in listed.items() if row["family"]} == set(candidates())
+    assert listed["mdav"]["when"] == candidates()["mdav"].when
+    assert "What shall the release be?" not in sfumato("methods", "method").out
+
+
+def test_methods_keep_within_a_narrow_terminal(sfumato, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = sfumato("methods").out
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = sfumato("methods").out
+    assert max(map(len, wide.splitlines())) > 100
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert narrow.split() == wide.split()
+
+
+def test_explain_says_when_to_take_a_candidate_and_what_it_costs(sfumato) -> None:
+    for name, one in candidates().items():
+        told = sfumato("explain", name).out
+        assert f"Take it when {one.when}." in told
+        assert f"Not when {one.unless}." in told
+        assert FAMILIES[one.family] in told
+        if one.million is None:
+            assert "A million records" not in told
+            continue
+        cpu, memory = one.million
+        assert f"about {cpu:g} CPU seconds and {memory:g} GiB" in told
+        assert json.loads(sfumato("explain", name, "--json").out)["candidate"]["million"] == {
+            "cpu_seconds": cpu,
+            "gib": memory,
+        }
+    assert "Take it when" not in sfumato("explain", "hash").out
+    assert json.loads(sfumato("explain", "hash", "--json").out)["candidate"] is None
 
 
 def test_nothing_heavy_is_loaded_early() -> None:

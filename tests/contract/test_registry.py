@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.catalogue import FILE, ROOMS, made
+from sfumato.catalogue import FILE, ROOMS, made, mark_of
 from sfumato.cli.explain import explain, facts
+from sfumato.methods.microaggregation.mdav import Mdav
 from sfumato.protocols import Measure
-from sfumato.registry import KINDS, Entry, entries, find
+from sfumato.registry import KINDS, Entry, _RuntimeEntry, entries, find
 from sfumato.release.plan.plan import Plan
 from tests.contract.catalogue import EXEMPTIONS, each
 from tests.contract.promises import REMAKE, listed
@@ -28,6 +29,16 @@ NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 
 def test_the_catalogue_is_what_the_classes_say() -> None:
     assert FILE.read_text(encoding="utf-8") == made(), "run `make docs`"
+
+
+def test_a_candidate_says_so_itself() -> None:
+    class Heir(Mdav):
+        """Not a candidate because its base is one."""
+
+    assert (find("mdav").family, find("mdav").when) == ("averages", Mdav.candidate.when)
+    assert _RuntimeEntry.of("partitioner", Mdav).family == "averages"
+    assert mark_of(Heir) == ""
+    assert not find("md").family
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -337,7 +337,7 @@ def methods(
     plugin: base.Plugin = None,
     json: base.Json = False,
 ) -> None:
-    """List everything there is, by name."""
+    """Say when to take which method, and list everything there is, by name."""
     show.load_plugins(plugin)
     show.listed(kind, json=json)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ..candidate import FAMILIES, Candidate
 from ..protocols import Declaration, Measure
 from ..registry import Entry, find
 from ..release.plan import toml
@@ -36,6 +37,7 @@ def facts(entry: Entry) -> dict[str, Any]:
         "about": _about(cls),
         "paper": cls.paper,
         "acts_on": _acts_on(cls),
+        "candidate": candidate(vars(cls).get("candidate")),
         "parameters": parameters,
         "example": example(entry, cls),
     }
@@ -106,6 +108,34 @@ def example(entry: Entry, cls: type[Declaration]) -> str:
     )
 
 
+def candidate(own: Candidate | None) -> dict[str, Any] | None:
+    """When to take a candidate for a release, and what it costs; None of all other things."""
+    if own is None:
+        return None
+    cpu, memory = own.million or (None, None)
+    return {
+        "family": own.family,
+        "when": own.when,
+        "unless": own.unless,
+        "million": own.million and {"cpu_seconds": cpu, "gib": memory},
+    }
+
+
+def taking(found: dict[str, Any]) -> list[str]:
+    """What `candidate` says, in sentences."""
+    told = [
+        f"Take it when {found['when']}.",
+        f"Not when {found['unless']}.",
+        f"Family {found['family']}: {FAMILIES[found['family']]}.",
+    ]
+    if cost := found["million"]:
+        told.append(
+            f"A million records of a register of ten columns take about {cost['cpu_seconds']:g} "
+            f"CPU seconds and {cost['gib']:g} GiB; columns of more values may take more."
+        )
+    return told
+
+
 def explain(name: str, *, json: bool) -> None:
     """Print what there is to know."""
     found = facts(find(name))
@@ -114,6 +144,9 @@ def explain(name: str, *, json: bool) -> None:
         return
     say(f"{found['name']} ({found['kind']})")
     say(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
+    if found["candidate"]:
+        say(*taking(found["candidate"]), sep="\n")
+        say("`sfumato advise FILE` tries it on a file, beside the others.\n")
     if found["acts_on"]:
         say(f"Acts on: {found['acts_on']}\n")
     if found["parameters"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import sfumato
 
 from ..registry import KINDS, Entry, entries
-from .explain import facts, toml_or_dash
+from .explain import facts, taking, toml_or_dash
 
 _TITLES = {
     "method": "Methods",
@@ -39,6 +39,8 @@ def _section(entry: Entry) -> str:
     found = facts(entry)
     alias = f" (also {', '.join(f'`{a}`' for a in found['aliases'])})" if found["aliases"] else ""
     parts = [f"## `{found['name']}`{alias}", found["about"]]
+    if found["candidate"]:
+        parts.append(" ".join(taking(found["candidate"])))
     if found["acts_on"]:
         parts.append(f"Acts on {found['acts_on']}.")
     if found["parameters"]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import runpy
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..aside import write_text
+from ..candidate import FAMILIES
 from ..errors import (
     InputError,
     SfumatoError,
@@ -206,18 +209,39 @@ def listed(kind: str, *, json: bool) -> None:
         raise UnknownName("kind", kind, KINDS)
     found = list(entries(kind or None))
     if json:
-        keys = ("kind", "name", "summary", "aliases")
+        keys = ("kind", "name", "summary", "aliases", "family", "when")
         print_json([{key: getattr(entry, key) for key in keys} for entry in found])
         return
+    if not kind:
+        say("What shall the release be? Beside each name stands when to take it.\n")
+        for family, does in FAMILIES.items():
+            say(f"{does[0].upper()}{does[1:]} ({family})")
+            for entry in found:
+                if entry.family == family:
+                    _named(entry.name, entry.when)
+            say()
+        say(f"{_ADVISE}\n\nAll there is, by name\n")
     for one in KINDS:
         chosen = [entry for entry in found if entry.kind == one]
         if chosen:
             say(_KIND_TITLES[one])
             for entry in chosen:
                 alias = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
-                say(f"  {entry.name:<24} {entry.summary}{alias}")
+                _named(entry.name, f"{entry.summary}{alias}")
             say()
-    say("sfumato explain NAME tells more.")
+    say("sfumato explain NAME tells more.", *([] if kind else [_ADVISE]), sep="\n")
+
+
+_ADVISE = "Start with sfumato advise FILE: it tries methods and measures loss and risk."
+
+
+def _named(name: str, said: str) -> None:
+    """A name and what is said of it, below one another where a terminal is narrow."""
+    # A pipe has no width: never cut what a program or a file will read.
+    width = shutil.get_terminal_size((10_000, 0)).columns
+    indent = " " * 28
+    lines = textwrap.wrap(said, max(width - len(indent), 20), break_on_hyphens=False) or [""]
+    say(f"  {name:<25} {lines[0]}", *lines[1:], sep=f"\n{indent}")
 
 
 def attacked(evidence: Evidence, *, json: bool) -> None:

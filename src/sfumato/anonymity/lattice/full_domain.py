@@ -124,10 +124,11 @@ class FullDomain(Spread):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "classes",
-        when="every cell of a column must have the same granularity, as tables and codes need it",
-        unless="few records may be suppressed, or hierarchies have few levels",
+        when="all values of a column must be equally coarse, as tables and codes need them",
+        unless="a column has no hierarchy, or a few unusual people would make all values coarse",
         ladder=settings("k", 3, 5, 10, 20, suppress=0.02),
         usual=1,
+        million=(0.78, 0.62),
     )
 
     k: int = Field(5, ge=1, description="records that must share each combination")

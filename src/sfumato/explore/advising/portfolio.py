@@ -36,12 +36,7 @@ class Option:
 
 def candidates() -> dict[str, Candidate]:
     """Every method that says for what it is a candidate."""
-    found = {}
-    for entry in (*entries("method"), *entries("partitioner")):
-        own = vars(entry.load()).get("candidate")
-        if isinstance(own, Candidate):
-            found[entry.name] = own
-    return found
+    return {entry.name: entry.load().candidate for entry in entries() if entry.family}
 
 
 def attacked_by(table: Table, purpose: Purpose) -> Table:

@@ -37,11 +37,13 @@ class Mdav(WithinBlocks, Microaggregator):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "averages",
-        when="numbers must stay numbers and every row must stay somebody's; means are kept",
-        unless="variances, extremes or rare categories matter",
+        when="numbers must stay numbers, every row a person's, and means what they were",
+        unless="variances, extremes or rare categories matter, or a hierarchy has many values",
         ladder=GROUPS,
         usual=1,
         scopes=("quasi", "all"),
+        # No million: with a hierarchy of 269 postal codes it did not end in ten minutes (100,000
+        # records: 28 CPU seconds and 1.6 GiB, 200,000: 100 and 2.9); without them 3.6 and 0.53.
     )
 
     def search_all(self, x: Matrix, rng: np.random.Generator) -> Partition:

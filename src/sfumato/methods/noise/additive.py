@@ -66,12 +66,13 @@ class CorrelatedNoise(KeyedNoise, RestoredNoise):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "exchange",
-        when="means, variances and correlations of numbers are what is analysed",
-        unless="numbers are skewed or whole, or most columns are categories",
+        when="means, variances and correlations of numbers are analysed",
+        unless="numbers are skewed or small counts, or most columns are categories",
         ladder=settings("amount", 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0),
         usual=1,
         scopes=("all",),
         rest="pram",
+        million=(0.72, 0.59),
     )
 
     def noise(

@@ -111,12 +111,13 @@ class SpectralRhs(MedianSplits):
         "Lasko (2007), Spectral anonymization of data, section 4.1.2 and figure 4-2"
     )
     candidate: ClassVar[Candidate | None] = Candidate(
-        "exchange",
-        when="many columns that go together: values are swapped along their principal directions",
-        unless="single columns must keep their values, or there are few records per column",
+        "averages",
+        when="many columns go together: groups are alike in what the columns have in common",
+        unless="variances or extremes matter, or columns have hundreds of categories",
         ladder=GROUPS,
         usual=1,
         scopes=("all",),
+        million=(35, 8.9),  # a coordinate to each of 269 postal codes; without them 2.7 and 0.88
     )
 
     largest: Literal["2k-1", "2k"] = Field(

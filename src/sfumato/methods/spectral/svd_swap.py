@@ -106,9 +106,10 @@ class SvdSwap(SpectralMethod):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "exchange",
-        when="correlations of many numbers decide, and no single value need be anybody's",
-        unless="categories or rare combinations matter",
+        when="correlations of many numbers are analysed, and no row need be a person's",
+        unless="rare combinations matter, or columns have hundreds of categories",
         scopes=("all",),
+        million=(85, 11),  # a coordinate to each of 269 postal codes; without them 5.9 and 1
     )
 
     by: Literal["permutation", "tree", "rotation"] = Field(

@@ -64,12 +64,13 @@ class RankSwap(Reach, RankedMethod):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "exchange",
-        when="every column must keep its distribution exactly, and pairs of columns roughly",
-        unless="values must be true of their row, or correlations decide",
+        when="every column of numbers must keep its distribution, and pairs of columns roughly",
+        unless="values must be true of their row, or exact correlations matter",
         ladder=settings("p", 2, 5, 7, 10, 15, 20, 30, 50, 100),
         usual=1,
         scopes=("all",),
         rest="pram",
+        million=(1.4, 0.57),
     )
 
     def places(self, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -229,9 +229,10 @@ class GaussianCopula(RankSynthesizer):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "synthesis",
-        when="every column's distribution and the correlations of their ranks are enough",
-        unless="columns depend on each other otherwise than by rising together",
+        when="each column by itself and how columns rise and fall together are enough",
+        unless="columns depend on each other otherwise, as by groups or thresholds",
         scopes=("all",),
+        million=(5.9, 1.1),
     )
 
     def points(self, model: RankModel, rows: int, rng: np.random.Generator) -> Points:

@@ -80,11 +80,12 @@ class SequentialTrees(Synthesizer):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "synthesis",
-        when="tables of any two columns must stand, and no row need be a person's",
-        unless="records must be joined with others later, or there are many columns and few people",
+        when="tables of any two columns must come out about the same; no row need be a person's",
+        unless="records must be joined with others later, or columns are many and people few",
         ladder=settings("caution", 1.3, 1.8, 2.3, 3.0, 4.0, 6.0, 10.0),
         usual=1,
         scopes=("all",),
+        million=(11, 0.75),
     )
 
     leaf: int = Field(20, ge=2, description="donors that a leaf has at least")

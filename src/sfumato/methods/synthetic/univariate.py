@@ -47,9 +47,10 @@ class UnivariateSynthesis(Synthesizer):
     )
     candidate: ClassVar[Candidate | None] = Candidate(
         "synthesis",
-        when="columns are looked at one by one, or code is to be tried on data of the same form",
-        unless="anything that two columns say together matters",
+        when="columns are looked at one by one, or programs are tried on data of the same form",
+        unless="anything that two columns tell together matters",
         scopes=("all",),
+        million=(1.4, 0.55),
     )
 
     families: tuple[Family, ...] = Field(
