@@ -39,6 +39,8 @@ class Candidate:
     """A method for the confidential columns, worth a trial where it acts on the others alone."""
     rest: str = ""
     """What masks the columns that it cannot act on."""
+    linked: bool = True
+    """Whether every row stays the row of a person."""
     million: tuple[float, float] | None = None
     """CPU seconds and GiB for a million records of ten columns, by `benchmarks/costs.py`."""
 

@@ -160,7 +160,7 @@ def _covering(
 
 
 def _barred(candidate: Candidate | None, steps: Sequence[Step], purpose: Purpose) -> str:
-    if purpose.one_to_one and candidate is not None and candidate.family == "synthesis":
+    if purpose.one_to_one and candidate is not None and not candidate.linked:
         return "one-to-one: its rows are nobody's"
     if not purpose.perturb and any(step.perturbs for step in steps):
         return "perturb = false: it changes values at random"

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...progress import Listener
-from ...protocols import Measure
 from .portfolio import Option
 from .runner import Runner
 from .trials import Figures, People, Trial

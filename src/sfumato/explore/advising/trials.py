@@ -70,6 +70,11 @@ class Figures:
     """Why there is no release, or no figure of it."""
 
     @property
+    def made(self) -> bool:
+        """Whether there was a release."""
+        return self.released > 0
+
+    @property
     def broken(self) -> tuple[str, ...]:
         """Requirements that are not met, attacks aside."""
         return tuple(name for name, (*_, met) in self.required.items() if not met)
@@ -126,6 +131,8 @@ class People:
     limit: float
     strict: bool
     """Whether the bound decides, as where `withstand` is required; else the estimate."""
+    linked: bool
+    """Whether rows must stay people's."""
     seed: int
 
     @classmethod
@@ -148,14 +155,16 @@ class People:
         thing = Withstand.build({}) if asked is None else asked.thing
         assert isinstance(thing, Withstand)
         strict = asked is not None
-        return cls(chosen, confirming, reference, loss, thing, allowed, strict, seed)
+        return cls(
+            chosen, confirming, reference, loss, thing, allowed, strict, purpose.one_to_one, seed
+        )
 
     @cached_property
     def key(self) -> str:
         """Of everything that a figure depends on but the trial."""
         tables = [t for t in (self.chosen, self.confirming, self.reference) if t is not None]
-        words = (self.loss, self.withstand.plan_words(), self.strict, self.seed, _FORM)
-        return digest(*words, *tables)
+        words = (self.loss, self.withstand.plan_words(), self.limit, self.strict, self.linked)
+        return digest(*words, self.seed, _FORM, *tables)
 
     def seed_of(self, trial: Trial) -> int:
         """The seed of a trial's release."""
@@ -185,15 +194,15 @@ class People:
         began = time.process_time()
         try:
             findings, draft = attempt(trial.plan, people, seed, others)
-            making = time.process_time() - began
-            found = replace(found, making=making, cpu=making, required=_required(findings))
+            pair, making = draft.pair, time.process_time() - began
+            found = replace(found, released=pair.masked.height, making=making, cpu=making)
+            if self.linked and pair.rows is None:
+                return replace(found, failure="one-to-one: its rows are nobody's")
+            found = replace(found, required=_required(findings))
             rerun = again(trial.plan, seed, others) if trial.confirming and self.strict else None
             measuring = Measuring(seed, draft.groups, others, trial.plan.mechanism, rerun)
-            pair = draft.pair
             loss, parts, columns = self.loss.figures(pair, measuring.take)
-            found = replace(
-                found, released=pair.masked.height, loss=loss, parts=parts, columns=columns
-            )
+            found = replace(found, loss=loss, parts=parts, columns=columns)
             attacks = measuring.take(self._attacks(trial), pair)
         except MeasureError as error:
             failure = f"not measured: {one_line(error.message)}"

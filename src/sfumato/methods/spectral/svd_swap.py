@@ -109,6 +109,7 @@ class SvdSwap(SpectralMethod):
         when="correlations of many numbers are analysed, and no row need be a person's",
         unless="rare combinations matter, or columns have hundreds of categories",
         scopes=("all",),
+        linked=False,
         million=(85, 11),  # a coordinate to each of 269 postal codes; without them 5.9 and 1
     )
 

@@ -232,6 +232,7 @@ class GaussianCopula(RankSynthesizer):
         when="each column by itself and how columns rise and fall together are enough",
         unless="columns depend on each other otherwise, as by groups or thresholds",
         scopes=("all",),
+        linked=False,
         million=(5.9, 1.1),
     )
 

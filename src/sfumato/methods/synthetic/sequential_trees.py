@@ -85,6 +85,7 @@ class SequentialTrees(Synthesizer):
         ladder=settings("caution", 1.3, 1.8, 2.3, 3.0, 4.0, 6.0, 10.0),
         usual=1,
         scopes=("all",),
+        linked=False,
         million=(11, 0.75),
     )
 

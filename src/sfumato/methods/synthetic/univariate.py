@@ -50,6 +50,7 @@ class UnivariateSynthesis(Synthesizer):
         when="columns are looked at one by one, or programs are tried on data of the same form",
         unless="anything that two columns tell together matters",
         scopes=("all",),
+        linked=False,
         million=(1.4, 0.55),
     )
 
