@@ -36,6 +36,7 @@ _PUBLIC = {
     "release.records.evidence": "Evidence",
     "release.records.recover": "recover",
     "release.records.recovered_tree": "recover_tree",
+    "explore.advise": "advise",
     "explore.tune": "tune",
     "explore.risk_utility": "risk_utility_map",
     "explore.compare": "compare",

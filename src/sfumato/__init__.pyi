@@ -15,6 +15,7 @@ from .data.table import Table as Table
 from .data.table import table as table
 from .errors import ReleaseRefused as ReleaseRefused
 from .errors import SfumatoError as SfumatoError
+from .explore.advise import advise as advise
 from .explore.compare import compare as compare
 from .explore.hierarchies import hierarchy as hierarchy
 from .explore.lattice import lattice as lattice

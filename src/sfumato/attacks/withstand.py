@@ -99,7 +99,10 @@ class Withstand(Measure):
         None,
         gt=0,
         le=1,
-        description="end with the first attack that gets more for certain, the slow ones last",
+        description="end with the first attack that gets more, the slow ones last",
+    )
+    sure: bool = Field(
+        True, description="whether only what is certain ends them, or an estimate as well"
     )
 
     def measure(self, context: Context) -> Measurement:
@@ -140,7 +143,8 @@ class Withstand(Measure):
             if beside.pair.original.schema[name].role in _TO_BE_SEEN
         }
         if tried.ended:
-            detail |= {"refuses": True, "because": f"{detail['worst']} gets that much for certain"}
+            why = f"{detail['worst']} gets more than {self.until}: no other was tried"
+            detail |= {"refuses": True, "because": why, "ended": True}
         elif because := "; ".join(filter(None, (unlooked(unseen), tried.because(self.seconds)))):
             detail |= {"refuses": True, "because": because, "unfinished": [*tried.unfinished]}
         elif top:
@@ -181,7 +185,8 @@ class Withstand(Measure):
                 try:
                     taken = thing.measure(replace(context, rng=own))
                     found.taken[thing.name] = taken
-                    if self.until is not None and taken.private["certain"] > self.until:
+                    got = taken.private["certain"] if self.sure else taken.detail["advantage"]
+                    if self.until is not None and got > self.until:
                         found.ended = True
                         break
                 except MeasureError as error:

@@ -32,13 +32,14 @@ def check(path: Path, what: str, endings: tuple[str, ...] = FIGURES) -> None:
 def write_chart(made: Any, path: Path) -> None:
     """Write an Altair chart; images are drawn by another process, which may die."""
     if path.suffix in _DRAWN:
-        image = _drawn(made, path)
+        image = image_of(made, path)
         write_by(path, lambda aside: aside.write_bytes(image))
     else:
         write_by(path, lambda aside: made.save(str(aside)))
 
 
-def _drawn(made: Any, path: Path) -> bytes:
+def image_of(made: Any, path: Path) -> bytes:
+    """A chart as the bytes of an image, of the kind that the path ends in."""
     import altair
 
     format = path.suffix[1:]

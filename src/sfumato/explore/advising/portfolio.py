@@ -32,6 +32,8 @@ class Option:
     usual: int = 0
     barred: str = ""
     """Which clause of the purpose excludes it, and why."""
+    linked: bool = True
+    """Whether every row stays the row of a person."""
 
 
 def candidates() -> dict[str, Candidate]:
@@ -133,7 +135,9 @@ def _option(
     if chained and not tail:
         barred = "there are no confidential columns to chain it on"
     usual = min(candidate.usual, len(plans) - 1)
-    return Option(shown, candidate.family, tuple(labels), tuple(plans), usual, barred)
+    return Option(
+        shown, candidate.family, tuple(labels), tuple(plans), usual, barred, candidate.linked
+    )
 
 
 def _covering(

@@ -35,8 +35,9 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 class Ground(Protocol):
     """What jobs are done on; it is sent to every worker once."""
 
-    key: str
-    """Another ground has another key."""
+    @property
+    def key(self) -> str:
+        """Another ground has another key."""
 
     def tried(self, job: Any) -> Any:
         """Do one job."""

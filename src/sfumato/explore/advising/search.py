@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ...progress import Listener
@@ -20,6 +21,12 @@ from .trials import Figures, People, Trial
 
 SHOWN = 5
 """Plans that are shown at most."""
+_NEAR = 2.0
+"""Plans that come as near to the limit as so many times it on a sample are tried on everybody."""
+_BESIDE = 2_000
+"""People attacked in a release that is shown beside the best: the fewest that show anything."""
+_NEAREST = 3
+"""Plans that are attacked in full where none does what is required."""
 _FEW, _MORE, _TIMES = 4_000, 20_000, 5
 """People of the first sample and of the second; each further one is so many times as large."""
 
@@ -33,10 +40,12 @@ class Rung(NamedTuple):
     """An option that loses more than the best by this share is left."""
     most: int
     """Options that go on at most."""
+    rough: bool = True
 
     def said(self) -> str:
         """On whom."""
-        return f"{self.records:,} people" + (f", {self.attacked:,} attacked" * bool(self.attacked))
+        some = "" if self.attacked is None else f", {self.attacked:,} attacked"
+        return f"{self.records:,} people{some}"
 
 
 def rungs(people: int) -> list[Rung]:
@@ -50,7 +59,7 @@ def rungs(people: int) -> list[Rung]:
     found = [Rung(min(people, _FEW), 500, 0.7, 6), Rung(min(people, _MORE), 1_000, 0.25, 3)]
     while (more := found[-1].records * _TIMES) * _TIMES <= 2 * people and more < people:
         found.append(Rung(more, 2_000, 0.15, 2))
-    return [*found, Rung(people, None, 0.02, SHOWN)]
+    return [*found, Rung(people, None, 0.0, SHOWN, rough=False)]
 
 
 class Tried(NamedTuple):
@@ -62,6 +71,14 @@ class Tried(NamedTuple):
     setting: int
     """Its place on the ladder."""
     rung: int
+
+
+class Job(NamedTuple):
+    """A setting of an option to be tried."""
+
+    climb: Climb
+    setting: int
+    confirming: bool = False
 
 
 @dataclass
@@ -104,22 +121,30 @@ class Search:
         """The plans that are shown, the best first; each is confirmed if it could be."""
         self.short = ""
         """What ended before the search did."""
-        self._until = None if seconds is None else time.monotonic() + seconds
-        self._trials = trials
+        self._began, self._seconds, self._trials = time.monotonic(), seconds, trials
+        self._share = 1.0
+        """Of the time and the trials: what the rungs so far may use."""
 
     def run(self) -> None:
         """Search, choose and confirm."""
-        steps = rungs(self.ground.chosen.height)
-        last = len(steps) - 1
-        for number, rung in enumerate(steps):
-            self._settle(number, rung, last)
-            if number < last:
-                self._leave(number, rung)
-        self._choose(last, steps)
+        *samples, all_ = rungs(self.ground.chosen.height)
+        for number, rung in enumerate(samples):
+            self._share = 1 - 0.5 ** (number + 1)
+            self._settle(number, rung)
+            self._leave(number, rung)
+        self._share = 1.0
+        last = len(samples)
+        self._choose(last, all_)
+        if self.shown:
+            self._beside(last, all_)
+        elif self.short:
+            self._so_far(last)
+        else:
+            self._nearest(last, all_)
 
     # --- one rung ---
 
-    def _settle(self, number: int, rung: Rung, last: int) -> None:
+    def _settle(self, number: int, rung: Rung) -> None:
         """Find where each option stands, wave by wave."""
         while True:
             wave = []
@@ -128,10 +153,8 @@ class Search:
                     continue
                 setting = self._next(climb, number, rung)
                 if setting is not None:
-                    wave.append((climb, setting))
-            if number == last:
-                wave = wave[: max(self.runner.workers, 1)]  # the best first, by the rung before
-            if not wave or not self._try(wave, number, rung, hurried=True):
+                    wave.append(Job(climb, setting))
+            if not wave or not self._try(wave, number, rung):
                 return
 
     def _next(self, climb: Climb, number: int, rung: Rung) -> int | None:
@@ -161,7 +184,8 @@ class Search:
             return (low + high) // 2
         if kept and best is not None and seen[high].loss > best.loss * (1 + rung.slack):
             return None
-        return max(high - 2 ** (len(kept) + len(strong) - 1), 0)
+        step: int = 2 ** (len(kept) + len(strong) - 1)
+        return max(high - step, 0)
 
     def _sorted(
         self, climb: Climb, seen: Mapping[int, Figures]
@@ -193,51 +217,61 @@ class Search:
         ]
         return min(kept, key=lambda found: found.loss, default=None)
 
-    def _try(
-        self,
-        wave: Sequence[tuple[Climb, int]],
-        number: int,
-        rung: Rung,
-        hurried: bool = False,
-        confirming: bool = False,
-    ) -> bool:
+    def _try(self, wave: Sequence[Job], number: int, rung: Rung, hurried: bool = True) -> bool:
         """Try some settings side by side; False where the time or the trials are used up."""
         wave = wave[: self._allowed(len(wave))]
         if not wave:
             return False
         trials = [
             Trial(
-                climb.option.labels[setting],
-                climb.option.plans[setting],
+                job.climb.option.labels[job.setting],
+                job.climb.option.plans[job.setting],
                 rung.records,
-                confirming,
+                job.confirming,
                 rung.attacked,
+                rung.rough,
                 hurried,
             )
-            for climb, setting in wave
+            for job in wave
         ]
-        said = "confirmed on others" if confirming else f"tried on {rung.said()}"
-        done = len(self.tried) + len(self.confirmed)
+        said = f"tried on {rung.said()}"
+        done = self._done
         self.tell(f"{len(trials)} plans {said}", done, done + len(trials))
         found: dict[int, Figures] = {}
-        for i, figures in self.runner.run(trials):
+        running = self.runner.run(trials)
+        for i, figures in running:
             found[i] = figures
-            self.tell(f"{figures.label} {said}", done + len(found), done + len(trials))
+            others = ", the others" * wave[i].confirming
+            self.tell(f"{figures.label} {said}{others}", done + len(found), done + len(trials))
+            if self._late() and len(found) < len(trials):
+                self.short = "time"
+                running.close()  # type: ignore[attr-defined]
+                break
         # In the order of the wave, whichever was done first.
-        for i, (climb, setting) in enumerate(wave):
+        for i in sorted(found):
+            climb, setting, confirming = wave[i]
             if confirming:
                 self.confirmed[found[i].label] = found[i]
             else:
                 climb.seen.setdefault(number, {})[setting] = found[i]
-                self.tried.append(Tried(trials[i], found[i], climb.option, setting, number))
-        return True
+            self.tried.append(Tried(trials[i], found[i], climb.option, setting, number))
+        return len(found) == len(trials)
+
+    @property
+    def _done(self) -> int:
+        return len(self.tried)
+
+    def _late(self) -> bool:
+        if self._seconds is None:
+            return False
+        return time.monotonic() - self._began > self._seconds * self._share
 
     def _allowed(self, wanted: int) -> int:
-        if self._until is not None and time.monotonic() > self._until:
+        if self._late():
             self.short = "time"
             return 0
         if self._trials is not None:
-            left = self._trials - len(self.tried) - len(self.confirmed)
+            left = int(self._trials * self._share) - self._done
             if left < wanted:
                 self.short = "trials"
             return max(left, 0)
@@ -260,11 +294,10 @@ class Search:
         for climb in going[rung.most :]:
             found = climb.best(number)
             assert found is not None
-            climb.left = (
-                _beaten(found.label, found.loss, best, rung)
-                if best is not None
-                else f"{_short_of(found)}; others came closer on {rung.said()}"
-            )
+            if best is not None and self._keeps(found):
+                climb.left = _beaten(found.label, found.loss, best, rung)
+            else:
+                climb.left = f"{found.label}: {short_of(found)} ({rung.said()}); others come closer"
         self.climbs.sort(key=lambda climb: self._rank(climb, number))
 
     def _rank(self, climb: Climb, number: int) -> tuple[bool, bool, float]:
@@ -276,62 +309,91 @@ class Search:
 
     # --- the end ---
 
-    def _choose(self, last: int, steps: Sequence[Rung]) -> None:
-        """Confirm the best, and what is beside it on the front."""
-        rung = steps[last]
-        refused: set[str] = set()
-        while True:
-            kept = [
-                (climb, setting, found)
-                for climb in self.climbs
-                for setting, found in climb.seen.get(last, {}).items()
-                if self._keeps(found) and found.label not in refused
-            ]
-            if not kept:
-                break
-            climb, setting, found = min(kept, key=lambda one: one[2].loss)
-            if not self._try([(climb, setting)], last, rung, confirming=True):
+    def _choose(self, last: int, rung: Rung) -> None:
+        """The plan of least loss that keeps what is required on everybody, and on the others."""
+        pool = [
+            (found.loss, place, setting)
+            for place, climb in enumerate(self.climbs)
+            if not climb.left
+            for setting, found in climb.seen.get(last - 1, {}).items()
+            if self._near(found)
+        ]
+        heapify(pool)
+        while pool:
+            loss, place, setting = heappop(pool)
+            climb = self.climbs[place]
+            if not self._both([(climb, setting)], last, rung):
+                return
+            found = climb.seen[last][setting]
+            if self._stands(found):
                 self.shown = [self._tried(found)]
-                break
-            if self._keeps(self.confirmed[found.label]):
-                self.shown = [self._tried(found)]
-                break
-            refused.add(found.label)
-            after = setting + 1
-            if after < len(climb.option.plans) and after not in climb.seen[last]:
-                self._try([(climb, after)], last, rung)
-        if self.shown:
-            self._beside(last, steps)
+                return
+            more = any(at == place for _, at, _ in pool) or setting + 1 in climb.seen[last]
+            if not more and setting + 1 < len(climb.option.plans):
+                heappush(pool, (max(loss, found.loss), place, setting + 1))
 
-    def _beside(self, last: int, steps: Sequence[Rung]) -> None:
-        """Further plans of the front: more loss for less risk, from whatever was tried on most."""
-        rung = steps[last]._replace(attacked=2_000)
-        label = self.shown[0].figures.label
-        wave = []
+    def _near(self, found: Figures) -> bool:
+        """Whether a plan that was tried on a sample is worth a trial on everybody."""
+        return not found.leaks and found.likely(_NEAR * self.ground.limit)
+
+    def _both(self, plans: Sequence[tuple[Climb, int]], number: int, rung: Rung) -> bool:
+        """Try plans on the people by whom they were chosen and on the others, side by side."""
+        wave = [Job(*plan, confirming) for plan in plans for confirming in (False, True)]
+        return self._try(wave, number, rung)
+
+    def _stands(self, found: Figures) -> bool:
+        """Whether a plan keeps everything on both halves."""
+        other = self.confirmed.get(found.label)
+        return self._keeps(found) and other is not None and self._keeps(other)
+
+    def _beside(self, last: int, rung: Rung) -> None:
+        """Others worth showing: the best of each family, then whatever loses least."""
+        chosen = self.shown[0]
+        offered = []
         for climb in self.climbs:
-            rough = climb.best(last) or climb.best(last - 1)
-            if climb.option.barred or rough is None or not self._keeps(rough):
+            at, known = self._known(climb)
+            if climb.option is chosen.option:
+                at = chosen.setting + 1
+            elif known is None or not self._keeps(known):
                 continue
-            at = climb.at + (self.shown[0].option is climb.option)
-            if at < len(climb.option.plans) and climb.option.labels[at] != label:
-                wave.append((climb, at))
-        wave = wave[: SHOWN - 1]
-        number = last + 1
-        if not self._try(wave, number, rung):
-            return
-        kept = [(c, s) for c, s in wave if self._keeps(c.seen.get(number, {}).get(s, _NONE))]
-        if kept and self._try(kept, number, rung, confirming=True):
-            self.shown += [
-                self._tried(c.seen[number][s])
-                for c, s in kept
-                if self._keeps(self.confirmed.get(c.option.labels[s], _NONE))
-            ]
+            if at < len(climb.option.plans):
+                offered.append((climb, at))
+        # The climbs are in order; the first of a family is its best.
+        firsts = {climb.option.family: climb for climb, _ in reversed(offered)}
+        offered.sort(key=lambda one: firsts[one[0].option.family] is not one[0])
+        wave = offered[: SHOWN - 1]
+        if wave:
+            few = None if self.ground.strict else _BESIDE
+            self._both(wave, last + 1, rung._replace(attacked=few))
+        for climb, at in wave:
+            found = climb.seen.get(last + 1, {}).get(at)
+            if found is not None and self._stands(found):
+                self.shown.append(self._tried(found))
+
+    def _so_far(self, last: int) -> None:
+        """Where the search was ended: the best of the highest rung, which nothing confirms."""
+        for number in range(last, -1, -1):
+            if (found := self._least(number)) is not None:
+                self.shown = [self._tried(found)]
+                return
+
+    def _known(self, climb: Climb) -> tuple[int, Figures | None]:
+        """Where an option stands on the highest rung on which it was tried."""
+        for number in sorted(climb.seen, reverse=True):
+            if (found := climb.best(number)) is not None:
+                return climb.at, found
+        return climb.at, None
+
+    def _nearest(self, last: int, rung: Rung) -> None:
+        """Where nothing does: what comes nearest, with all that attacks get."""
+        known = [(*self._known(climb), climb) for climb in self.climbs if not climb.option.barred]
+        near = [(found.risk, i) for i, (_, found, _) in enumerate(known) if found and found.made]
+        wave = [Job(known[i][2], known[i][0]) for _, i in sorted(near)[:_NEAREST]]
+        if wave:
+            self._try(wave, last + 1, rung, hurried=False)
 
     def _tried(self, figures: Figures) -> Tried:
         return next(one for one in self.tried if one.figures is figures)
-
-
-_NONE = Figures("", 0, 0, failure="not tried")
 
 
 def _beaten(label: str, loss: float, best: Figures, rung: Rung, weak: bool = False) -> str:
@@ -341,14 +403,15 @@ def _beaten(label: str, loss: float, best: Figures, rung: Rung, weak: bool = Fal
 
 def _between(climb: Climb, seen: Mapping[int, Figures], low: int, high: int) -> str:
     """Why no setting does where one is too weak and the next too strong."""
-    said = [f"{climb.option.labels[s]}: {_short_of(seen[s])}" for s in (low, high) if s in seen]
+    said = [f"{climb.option.labels[s]}: {short_of(seen[s])}" for s in (low, high) if s in seen]
     return "; ".join(said)
 
 
-def _short_of(found: Figures) -> str:
+def short_of(found: Figures) -> str:
     """What a plan fails."""
     if found.failure:
         return found.failure
     if found.broken:
         return f"breaks {', '.join(found.broken)}"
-    return f"attacks get {found.risk:.1%} beyond chance ({found.worst})"
+    least = "at least " if found.ended else ""
+    return f"attacks get {least}{found.risk:.1%} beyond chance ({found.worst})"

@@ -54,10 +54,12 @@ class Figures:
     """The upper bound of all attacks, corrected for their number."""
     worst: str = ""
     """Which attack that is, and on what."""
+    ended: bool = False
+    """Whether attacks ended with that one, so that others may get more."""
     attacked: int = 0
     """People attacked; controls are as many."""
     rough: bool = False
-    """Whether fewer were attacked than could be, so that the bound decides nothing."""
+    """Whether so few were attacked that an estimate decides nothing."""
     leaks: bool = False
     """Whether an attack gets more than the limit for certain."""
     required: Mapping[str, tuple[float, float, bool, bool]] = field(default_factory=dict)
@@ -104,15 +106,17 @@ class Trial:
     """Whether on the people who had no part in the choice."""
     attacked: int | None = None
     """How many of them are attacked, and controls; as `withstand` has it where it is not said."""
+    rough: bool = False
+    """Whether so few are attacked that an estimate decides nothing, only what is certain."""
     hurried: bool = False
-    """Whether it ends with the first attack that leaks for certain."""
+    """Whether it ends with the first attack that decides."""
 
     @property
     def key(self) -> str:
         """Another trial has another one."""
         return digest(
             self.label, self.plan.to_toml(), self.records, self.confirming, self.attacked,
-            self.hurried,
+            self.rough, self.hurried,
         )  # fmt: skip
 
 
@@ -183,7 +187,7 @@ class People:
     def _attacks(self, trial: Trial) -> Withstand:
         more: dict[str, float] = {} if trial.attacked is None else {"sample": trial.attacked}
         if trial.hurried:
-            more["until"] = self.limit
+            more |= {"until": self.limit, "sure": trial.rough}
         return self.withstand.model_copy(update=more)
 
     def tried(self, trial: Trial) -> Figures:
@@ -212,8 +216,8 @@ class People:
         told = attacks.detail["attacks"]
         best = max(told, key=lambda name: float(told[name]["advantage"]), default="")
         one = told.get(best, {"advantage": 1.0, "interval": (1.0, 1.0), "worst": "", "people": 0})
-        rough = trial.attacked is not None
-        if self.strict and not rough and attacks.detail.get("refuses", False):
+        ended = bool(attacks.detail.get("ended", False))
+        if self.strict and not trial.rough and not ended and attacks.detail.get("refuses", False):
             found = replace(found, failure=one_line(str(attacks.detail["because"])))
         return replace(
             found,
@@ -221,8 +225,9 @@ class People:
             low=max(float(one["interval"][0]), 0.0),
             high=attacks.value,
             worst=f"{best}: {one['worst']}" if best else "",
+            ended=ended,
             attacked=int(one["people"]),
-            rough=rough,
+            rough=trial.rough,
             leaks=any(
                 one.private["certain"] > self.limit
                 for one in attacks.private["measurements"].values()

@@ -1,0 +1,144 @@
+"""The adviser beside an exhaustive grid over the same portfolio.
+
+    python benchmarks/advisor.py [--file Adult] [--seeds 5] [--workers 2] [--kept FOLDER] [--json FILE]
+
+The grid releases one half of the people by every plan of the portfolio and attacks each in full;
+in the order of their loss plans are then confirmed on the other half, until one stands. The adviser
+searches as `sfumato advise` does, with the defaults, on the halves that each seed draws. What its
+choice loses is read off the grid, which is run once, with seed 0: `more` is by how much that is
+above the loss of the grid's best. Times are CPU seconds of all trials in processes of one thread;
+wall seconds beside them. With --kept a run that was stopped goes on where it was, and times are
+those of the trials when they were done. --quick asks whether everything runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import crc
+import polars as pl
+import show
+from casc import data_folder
+
+import sfumato as sf
+from sfumato.explore.advising.loss import Loss
+from sfumato.explore.advising.portfolio import portfolio
+from sfumato.explore.advising.runner import Journal, Runner
+from sfumato.explore.advising.trials import Figures, People, Trial
+from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.purpose import Purpose
+
+Row = dict[str, Any]
+
+
+def _bank() -> sf.Table:
+    frame = pl.read_csv(data_folder() / "bank_marketing" / "bank_full.csv")
+    known = ["age", "job", "marital", "education", "housing", "loan"]
+    return _parted(frame.drop("day", "month", "duration"), known)
+
+
+def _visits() -> sf.Table:
+    frame = pl.read_csv(data_folder() / "medicare" / "nmes1988.csv")
+    known = ["region", "age", "afam", "gender", "married", "school", "employed"]
+    return _parted(frame, known)
+
+
+def _register() -> sf.Table:
+    frame = sf.generators.hospital(10_000, seed=3).frame
+    known = ["birth_date", "sex", "ethnicity", "zip", "admission_type", "length_of_stay"]
+    left = ["name", "record_no", "household", "admission_date", "diagnoses"]
+    return _parted(frame.drop(left), known)
+
+
+def _parted(frame: pl.DataFrame, known: list[str]) -> sf.Table:
+    return sf.table(
+        frame, quasi=known, confidential=[name for name in frame.columns if name not in known]
+    )
+
+
+def _of_crc(name: str) -> Callable[[], sf.Table]:
+    def read() -> sf.Table:
+        of = crc.file_of(name)
+        return of.table(of.frame)
+
+    return read
+
+
+FILES: dict[str, Callable[[], sf.Table]] = {
+    "Adult": _of_crc("Adult"),
+    "national2019, 10": _of_crc("national2019, 10"),
+    "NHANES": _of_crc("NHANES"),
+    "Bank": _bank,
+    "generated register": _register,
+    "nmes1988": _visits,
+}
+"""The last is unlike the others: counts of visits to physicians, most of them small."""
+
+
+class Grid(NamedTuple):
+    """What every plan does, on the people by whom it is chosen."""
+
+    figures: dict[str, Figures]
+    best: Figures | None
+    limit: float
+    cpu: float
+    wall: float
+
+
+def grid(table: sf.Table, kept: Path | None, workers: int, quick: bool) -> Grid:
+    """Every plan of the portfolio on everybody, and the best that is confirmed."""
+    purpose, plan = Purpose(), Plan()
+    options = portfolio(table, plan, purpose)
+    ground = People.of(table, None, plan, purpose, Loss.of(purpose, table, frozenset()), 0)
+    half = ground.chosen.height
+    trials = [
+        Trial(label, made, half)
+        for option in options
+        for label, made in zip(option.labels, option.plans, strict=True)
+    ]
+    if quick:
+        trials = trials[::20]
+    began = time.monotonic()
+    with Runner(ground, Figures, Journal(kept), workers) as runner:
+        found = {}
+        for i, one in runner.run(trials):
+            found[trials[i].label] = one
+            print(f"{time.monotonic() - began:7.0f} s  {len(found)}/{len(trials)} {one.label}")
+        cpu, best = sum(one.cpu for one in found.values()), None
+        for one in sorted(found.values(), key=lambda one: one.loss):
+            if not one.kept(ground.limit, ground.strict):
+                continue
+            trial = next(t for t in trials if t.label == one.label)
+            (_, other), *_ = runner.run([replace(trial, confirming=True)])
+            cpu += other.cpu
+            if other.kept(ground.limit, ground.strict):
+                best = one
+                break
+    return Grid(found, best, ground.limit, cpu, time.monotonic() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--file", action="append", choices=FILES)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    for name in given.file or FILES:
+        kept = None if given.kept is None else given.kept / f"{name}.jsonl"
+        found = grid(FILES[name](), kept, given.workers, given.quick)
+        best = found.best
+        print(f"{name}: grid of {len(found.figures)} plans, {found.cpu:.0f} CPU s, {found.wall:.0f} s")
+        print(f"  best: {best.label} loses {best.loss:.4f}" if best else "  nothing stands")
+
+
+if __name__ == "__main__":
+    main()
