@@ -1,6 +1,6 @@
 """The adviser beside an exhaustive grid over the same portfolio.
 
-    python benchmarks/advisor.py [--file Adult] [--seeds 5] [--workers 2] [--kept FOLDER] [--json FILE]
+    python benchmarks/advisor.py [--file Adult] [--seeds 5] [--workers 2] [--kept FOLDER]
 
 The grid releases one half of the people by every plan of the portfolio and attacks each in full;
 in the order of their loss plans are then confirmed on the other half, until one stands. The adviser
@@ -14,16 +14,14 @@ those of the trials when they were done. --quick asks whether everything runs.
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import crc
 import polars as pl
-import show
 from casc import data_folder
 
 import sfumato as sf
@@ -136,7 +134,8 @@ def main() -> None:
         kept = None if given.kept is None else given.kept / f"{name}.jsonl"
         found = grid(FILES[name](), kept, given.workers, given.quick)
         best = found.best
-        print(f"{name}: grid of {len(found.figures)} plans, {found.cpu:.0f} CPU s, {found.wall:.0f} s")
+        plans = f"{len(found.figures)} plans"
+        print(f"{name}: grid of {plans}, {found.cpu:.0f} CPU s, {found.wall:.0f} s")
         print(f"  best: {best.label} loses {best.loss:.4f}" if best else "  nothing stands")
 
 

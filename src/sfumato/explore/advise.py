@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..data.schema import Kind, Role
 from ..data.table import Table
 from ..errors import ParameterError
 from ..progress import Listener, silent
@@ -100,7 +101,22 @@ def advise(
             steps=tried.steps, columns=_columns(chosen, people), purpose=wish, map=None, tune=None
         )
 
-    return answer(search, wish, ready)
+    return answer(search, wish, ready, _left_out(people, dropped))
+
+
+def _left_out(people: Table, dropped: frozenset[str]) -> list[str]:
+    """What is said of columns that are not published though they name nobody."""
+    sets = [c.name for c in people.schema if c.kind == Kind.SET and c.name in dropped]
+    open_ = [c.name for c in people.schema if c.role == Role.UNDECIDED and c.name in dropped]
+    said = []
+    if sets:
+        said.append(
+            f"{', '.join(sets)}: a set is left out, since no attack looks at it; publish its items "
+            "as columns of their own, or give the plan a step for sets, which is then tried too"
+        )
+    if open_:
+        said.append(f"{', '.join(open_)}: left out, since no role says what it tells of a person")
+    return said
 
 
 def _wish(purpose: Any, plan: Plan) -> Purpose:

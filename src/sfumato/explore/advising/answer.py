@@ -141,9 +141,7 @@ class Advice:
         return save(self, Path(folder))
 
 
-def answer(
-    search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] = ()
-) -> Advice:
+def answer(search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] = ()) -> Advice:
     """What a search found, in words. `plan_of` makes a plan ready to run."""
     ground = search.ground
     shown = tuple(_front(search))

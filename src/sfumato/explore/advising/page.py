@@ -150,9 +150,9 @@ def _how(advice: Advice) -> Markup:
     said = [
         f"The people were parted at random into {chosen:,} and {others:,}; whoever belongs "
         "together stayed together. Plans were tried on samples of the first part, the best of them "
-        "on all of it. Each was attacked by the red team, with the second part as the control. What was "
-        "best was released from the second part too, with the first as the control: both figures "
-        "stand above.",
+        "on all of it. Each was attacked by the red team, with the second part as the control. "
+        "What was best was released from the second part too, with the first as the control: both "
+        "figures stand above.",
         "A release of everybody has twice as many people. What was promised is counted again when "
         "it is made, and attacks too, where the plan requires it (withstand).",
         f"Every trial is a row of {TRIALS}, with its seed; its plan is in {TRIED}/.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...candidate import Candidate, Family, Scope
-from ...data.schema import SET_ASIDE, Role
+from ...data.schema import SET_ASIDE, Kind, Role
 from ...data.table import Table
 from ...protocols import Verb
 from ...registry import entries, find
@@ -68,10 +68,15 @@ def portfolio(
 
 
 def nameless(table: Table, plan: Plan) -> tuple[Step, ...]:
-    """What takes names away: the plan's own steps for it, and a drop of whatever they leave."""
+    """What takes names away: the plan's own steps for it, and a drop of whatever they leave, and
+    of sets, which no candidate masks and no attack looks at."""
     steps = tuple(step for step in plan.steps if step.use.name in NAMELESS)
     handled = {name for step in steps for name in step.touches(table)}
-    left = [c.name for c in table.schema if c.role in _NAMING and c.name not in handled]
+    left = [
+        c.name
+        for c in table.schema
+        if (c.role in _NAMING or c.kind == Kind.SET) and c.name not in handled
+    ]
     return (*steps, Step(build("method", "drop", {"columns": left}))) if left else steps
 
 

@@ -1,0 +1,306 @@
+"""`sfumato advise`: which method is better for these data and this purpose."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from ..errors import InputError, OutputError, ParameterError
+from ..texts import one_line
+from . import base, show, stopping
+from .saying import say
+
+if TYPE_CHECKING:
+    from ..data.table import Table
+    from ..explore.advising.answer import Advice
+    from ..release.plan.plan import Plan, Purpose
+
+JOURNAL = "trials.jsonl"
+_DRAFT = "draft.toml"
+
+
+@base.app.command()
+def advise(
+    source: Annotated[str, Argument(metavar="FILE|PLAN", help="Data file, or a plan (.toml).")],
+    uses: Annotated[
+        list[str] | None,
+        Option(help="Columns analysed together: income,region (repeatable; all pairs)."),
+    ] = None,
+    weights: Annotated[str, Option(help="How much each of these counts: 1,2.")] = "",
+    target: Annotated[str, Option(help="Column that a model is to predict from the others.")] = "",
+    totals: Annotated[str, Option(help="Columns whose totals must stand, by commas.")] = "",
+    one_to_one: Annotated[
+        bool, Option("--one-to-one", help="Every row must stay the row of a person.")
+    ] = False,
+    perturb: Annotated[
+        bool, Option("--perturb/--no-perturb", help="Whether values may change at random.")
+    ] = True,
+    attackers: Annotated[
+        str, Option(help="Columns that others may know (the quasi-identifiers).")
+    ] = "",
+    at_most: Annotated[
+        float | None, Option(help="What attacks may get beyond the control (0.05).")
+    ] = None,
+    require: Annotated[
+        list[str] | None, Option(help="What must hold: k-anonymity=5 (repeatable).")
+    ] = None,
+    seconds: Annotated[float | None, Option(help="Time that the search may take.")] = None,
+    trials: Annotated[int | None, Option(help="Trials that it may make.")] = None,
+    methods: Annotated[str, Option(help="Try these alone, by commas (all candidates).")] = "",
+    input: base.Input = "",
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Folder to write (FILE's name, -advice).")
+    ] = None,
+    workers: Annotated[
+        int | None, Option(help="Processes side by side (2, or the cores if fewer).", min=1)
+    ] = None,
+    seed: Annotated[int, Option(help="Another search: the same seed gives the same.", min=0)] = 0,
+    ask: Annotated[
+        bool | None,
+        Option("--ask/--no-ask", help="Ask five questions about the purpose (if none is given)."),
+    ] = None,
+    replace: Annotated[bool, Option("--replace", help="Replace an earlier answer.")] = False,
+    plugin: base.Plugin = None,
+    json: base.Json = False,
+) -> None:
+    """Try what may suit a purpose, and answer with plans ready to run; writes no release."""
+    from ..explore.advise import advise as find_out
+    from ..explore.advising.page import save
+    from ..release.plan.plan import lines_of
+    from ..release.plan.rewriting import rewritten
+
+    show.load_plugins(plugin)
+    stem = Path(source).name.partition(".")[0] or "data"
+    folder = output or Path(f"{stem}-advice")
+    _check(folder, replace=replace)
+    plan, text, base_folder, table = _read(source, input, folder)
+    given: dict[str, Any] = {
+        "uses": [base.names(use) for use in uses or ()],
+        "weights": _numbers(weights),
+        "target": target,
+        "totals": base.names(totals),
+        "one_to_one": one_to_one,
+        "attackers": base.names(attackers),
+        "at_most": at_most,
+        "seconds": seconds,
+        "trials": trials,
+        "require": _required(require or []),
+    }
+    given = {key: value for key, value in given.items() if value}
+    if not perturb:
+        given["perturb"] = False
+    purpose = _purpose(plan, given)
+    about = set(given) - {"seconds", "trials", "at_most", "require"}
+    silent_ = not about and plan.purpose is None
+    if ask or (ask is None and silent_ and sys.stdin.isatty() and not json):
+        purpose = _asked(table, purpose)
+    _folder(folder)
+    stopping.watch(folder / JOURNAL, what="has the trials so far: the same command goes on")
+    with show.progress(quiet=json, name="advise") as tell, lines_of(base_folder):
+        found = find_out(
+            table,
+            purpose,
+            plan,
+            methods=base.names(methods),
+            seed=seed,
+            journal=folder / JOURNAL,
+            workers=workers,
+            progress=tell,
+        )
+    page = save(found, folder, lambda one: rewritten(text, one, folder))
+    _show(found, page, json=json)
+    if not found.plans:
+        raise typer.Exit(3)
+
+
+def _check(folder: Path, *, replace: bool) -> None:
+    """Stop, before any work, where an earlier answer would be overwritten unasked."""
+    from ..explore.advising.page import PAGE
+
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file", remedy="another --output")
+    if (folder / PAGE).exists() and not replace:
+        what = f"{folder} has an answer already"
+        raise OutputError(what, remedy="--replace, or another --output")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / JOURNAL).exists():
+        raise OutputError(f"{folder} is not empty and no answer of this command",
+                          remedy="another --output")  # fmt: skip
+    base.require_folder(folder)
+
+
+def _folder(folder: Path) -> None:
+    from ..machine import cannot_write
+
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table]:
+    """The plan, its text, where it is, and the records; of a bare file its draft, of which only
+    the columns stay."""
+    from ..release.plan.draft import draft_plan
+    from ..release.plan.plan import Plan
+    from ..release.records.run import read_input, source_of
+
+    if Path(source).suffix == ".toml" and not input.endswith(".toml"):
+        path = Path(source)
+        plan = Plan.read(path)
+        records = source_of(plan, path.parent, input or None)
+        table, _ = read_input(plan, path.parent, input or None)
+        text = path.read_text(encoding="utf-8-sig")
+        release = path.parent / (plan.output.path or f"{path.stem}-release")
+    else:
+        if input:
+            raise ParameterError("--input is for a plan", remedy=f"sfumato advise {input}")
+        release = Path(f"{folder.name.removesuffix('-advice')}-release")
+        with show.progress(quiet=True):
+            text = draft_plan(source, path=base.source_of(source, folder), output=str(release))
+        drafted = Plan.parse(text, base=folder)
+        # What a draft requires and does is what is in question here.
+        plan = Plan(columns=drafted.columns, input=drafted.input, output=drafted.output)
+        records, path = source, folder / _DRAFT
+        table, _ = read_input(plan, folder)
+    written = plan.output.model_copy(update={"path": _beside(release, folder)})
+    read = plan.input.model_copy(update={"path": base.source_of(records, folder)})
+    return plan.with_(input=read, output=written), text, path, table
+
+
+def _beside(release: Path, folder: Path) -> str:
+    """The release's path from the folder of the plans: one for all of them, since two releases of
+    the same people can be laid over one another."""
+    return os.path.relpath(release, folder)
+
+
+def _purpose(plan: Plan, given: dict[str, Any]) -> Purpose:
+    """What the plan says, with what the command line says over it."""
+    from ..release.plan.plan import Purpose
+
+    said = {} if plan.purpose is None else plan.purpose.plan_words()
+    return Purpose.of({**said, **{key.replace("_", "-"): value for key, value in given.items()}})
+
+
+def _numbers(given: str) -> list[float]:
+    try:
+        return [float(word) for word in base.names(given)]
+    except ValueError:
+        raise ParameterError(f"--weights {given} are no numbers", remedy="--weights 1,2") from None
+
+
+def _required(given: list[str]) -> dict[str, Any]:
+    """`k-anonymity=5` as `[require]` has it."""
+    found: dict[str, Any] = {}
+    for one in given:
+        try:
+            found |= tomllib.loads(one)
+        except tomllib.TOMLDecodeError as error:
+            raise ParameterError(
+                f"--require {one} is not understood ({error})",
+                remedy="as in [require]: --require k-anonymity=5",
+            ) from None
+    return found
+
+
+# --- the questions ---
+
+
+def _asked(table: Table, purpose: Purpose) -> Purpose:
+    """The same with what five questions say; the answers so far are their defaults."""
+    from ..data.schema import Role
+
+    target = purpose.target or next((c.name for c in table.schema if c.role == Role.TARGET), "")
+    known = ",".join(purpose.attackers) or ",".join(
+        c.name for c in table.schema if c.role == Role.QUASI
+    )
+    uses = "; ".join(",".join(use) for use in purpose.uses)
+    names = ", ".join(table.names)
+    say(f"columns: {one_line(names)}\nFive questions; Enter takes what stands in brackets.\n",
+        file=sys.stderr)  # fmt: skip
+    said = {
+        "uses": _ask(
+            "Which columns will be analysed, alone or together?",
+            "What is not analysed may get coarse. age; income,region for two analyses; all pairs "
+            "of columns where you do not know.",
+            uses or "all",
+        ),
+        "target": _ask(
+            "Which column will a model predict from the others?",
+            "Then what models learn is kept first. none where there is no such model.",
+            target or "none",
+        ),
+        "attackers": _ask(
+            "Which columns may others know of a person?",
+            "By these people are looked for: what neighbours, colleagues and registers know. "
+            "Rather one too many.",
+            known or "none",
+        ),
+        "one-to-one": _ask(
+            "Must every row stay the row of one person (yes or no)?",
+            "Only where rows will be joined with other data of yours. Records drawn from a model "
+            "protect best, and are nobody's.",
+            "yes" if purpose.one_to_one else "no",
+        ),
+        "perturb": _ask(
+            "May values change at random (yes or no)?",
+            "Averages and models stand it well. No where each value must be true, if coarser.",
+            "yes" if purpose.perturb else "no",
+        ),
+    }
+    given: dict[str, Any] = {
+        "uses": [base.names(use) for use in said["uses"].split(";") if use.strip()],
+        "target": said["target"],
+        "attackers": base.names(said["attackers"]),
+    }
+    for key, nothing in (("uses", "all"), ("target", "none"), ("attackers", "none")):
+        if said[key].strip().lower() == nothing and nothing not in table.names:
+            given[key] = "" if key == "target" else []
+    for key in ("one-to-one", "perturb"):
+        given[key] = _yes(said[key])
+    words = {k: v for k, v in purpose.plan_words().items() if k != "weights" or given["uses"]}
+    return type(purpose).of({**words, **given}).checked(table.names)
+
+
+def _ask(question: str, reason: str, default: str) -> str:
+    say(f"{question}\n  {reason}", file=sys.stderr)
+    return str(typer.prompt("  ", default=default, err=True, prompt_suffix=""))
+
+
+def _yes(said: str) -> bool:
+    words = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+    if said.strip().lower() not in words:
+        raise InputError(f"{said!r} is neither yes nor no", remedy="answer yes or no")
+    return words[said.strip().lower()]
+
+
+# --- the answer ---
+
+
+def _show(found: Advice, page: Path, *, json: bool) -> None:
+    from ..explore.advising.page import file_names
+
+    if json:
+        show.print_json({"page": str(page), **found.to_dict()})
+        return
+    names = file_names(found)
+    for one in found.plans:
+        state = "" if one.confirmed is not None else " (not confirmed)"
+        say(f"{names[one.label]}{state}\n  {one_line(one.why)}\n  {one.does}")
+    if not found.plans:
+        say("no plan that was tried does what is required")
+        for obstacle in found.obstacles:
+            say(f"  {one_line(obstacle.said())}")
+    chosen, others = found.people
+    people = f"chosen on {chosen:,} people, confirmed on {others:,} others"
+    say(f"\n{found.trials.height} trials, {people}")
+    show.notes_aside(*found.notes)
+    say(f"why, what was left and a figure: {page}  (keep it private)")
+    if found.plans:
+        first = page.parent / names[found.plans[0].label]
+        say(f"read the first plan, then: sfumato protect {first}")
