@@ -27,8 +27,8 @@ from casc import data_folder
 import sfumato as sf
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.portfolio import portfolio
-from sfumato.explore.advising.runner import Journal, Runner
 from sfumato.explore.advising.trials import Figures, People, Trial
+from sfumato.explore.runner import Journal, Runner
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.purpose import Purpose
 

@@ -57,9 +57,7 @@ def advise(
     output: Annotated[
         Path | None, Option("--output", "-o", help="Folder to write (FILE's name, -advice).")
     ] = None,
-    workers: Annotated[
-        int | None, Option(help="Processes side by side (2, or the cores if fewer).", min=1)
-    ] = None,
+    workers: base.Workers = None,
     seed: Annotated[int, Option(help="Another search: the same seed gives the same.", min=0)] = 0,
     ask: Annotated[
         bool | None,

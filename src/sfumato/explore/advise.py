@@ -18,9 +18,9 @@ from ..rng import checked_seed
 from .advising.answer import Advice, answer
 from .advising.loss import Loss
 from .advising.portfolio import attacked_by, nameless, portfolio
-from .advising.runner import Journal, Runner
 from .advising.search import Search
 from .advising.trials import Figures, People, without_attacks
+from .runner import Journal, Runner
 
 
 def advise(

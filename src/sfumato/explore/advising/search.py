@@ -15,8 +15,8 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ...progress import Listener
+from ..runner import Runner
 from .portfolio import Option
-from .runner import Runner
 from .trials import Figures, People, Trial
 
 SHOWN = 5

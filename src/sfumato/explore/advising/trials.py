@@ -24,8 +24,8 @@ from ...release.records.evidence import Measuring
 from ...release.records.run import attempt
 from ...rng import stream
 from ...texts import one_line
+from ..runner import digest
 from .loss import Loss
-from .runner import digest
 
 WITHSTAND = Withstand.name
 

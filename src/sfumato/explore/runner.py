@@ -1,7 +1,9 @@
 """Trials side by side in processes of their own, each noted when it is done.
 
 A worker is sent the ground once and then one job after another; it has one thread, so that both
-cores are used and figures do not depend on how many there are. What was noted is not done again.
+cores are used and figures do not depend on how many there are. They are started once jobs have
+taken a while here; what no other process could load, such as a method of a plug-in, is done here.
+What was noted is not done again.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -20,16 +23,29 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ...aside import write_text
-from ...data.codec import encode
-from ...data.table import Table
-from ...errors import InputError, MachineError
-from ...machine import cannot_write
+from ..aside import write_text
+from ..data.codec import encode
+from ..data.table import Table
+from ..errors import InputError, MachineError
+from ..machine import cannot_write
 
+PATIENCE = 2.0
+"""Seconds of jobs in this process before others are started, which takes as long."""
 WORKER = Path(__file__).with_name("worker.py")
 _FORM = 1
 """Of the lines of a journal."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class _Unsent(Exception):
+    """No other process can load it: a function or a class that no module holds."""
+
+
+def _pickled(thing: Any) -> bytes:
+    try:
+        return pickle.dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise _Unsent from error
 
 
 class Ground(Protocol):
@@ -100,9 +116,8 @@ class Journal:
 
     def note(self, key: str, words: dict[str, Any]) -> None:
         """Remember what was found, on the disk before anything else is done."""
+        assert self.path is not None
         self.known[key] = words
-        if self.path is None:
-            return
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(self._line(key, words))
@@ -116,6 +131,7 @@ class _Worker:
     """A process that does one job after another."""
 
     def __init__(self, ground: Ground) -> None:
+        opening = (_pickled(sys.path), _pickled(ground))
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "POLARS_MAX_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable or "python", "-P", str(WORKER)],
@@ -123,25 +139,28 @@ class _Worker:
             stdout=subprocess.PIPE,
             env=environment,
         )
-        self._send(sys.path)
-        self._send(ground)
+        for one in opening:
+            self._send(one)
 
-    def _send(self, thing: Any) -> None:
+    def _send(self, pickled: bytes) -> None:
+        # Bytes are read to their end, whether what is in them can be loaded there or not.
         assert self.process.stdin is not None
         try:
-            pickle.dump(thing, self.process.stdin)
+            pickle.dump(pickled, self.process.stdin)
             self.process.stdin.flush()
         except OSError as error:
             raise self._died() from error
 
     def do(self, job: Any) -> Any:
-        """What comes of one job; the error that it ended with, where it did."""
-        self._send(job)
+        """What comes of one job; the error that it ended with, or that it cannot be loaded."""
+        self._send(_pickled(job))
         assert self.process.stdout is not None
         try:
-            done, found = pickle.load(self.process.stdout)
+            loaded, done, found = pickle.load(self.process.stdout)
         except (EOFError, pickle.UnpicklingError) as error:
             raise self._died() from error
+        if not loaded:
+            raise _Unsent(found)
         if not done:
             raise found
         return found
@@ -180,6 +199,7 @@ class Runner:
         self.result = result
         self.new = 0
         """How many were done and not found in the journal."""
+        self._spent = 0.0
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._all: list[_Worker] = []
 
@@ -193,16 +213,17 @@ class Runner:
 
     def run(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """What came of each job, in the order in which they are done."""
-        keys = [digest(self.ground.key, job.key) for job in jobs]
-        left = []
-        for i, key in enumerate(keys):
-            if key in self.journal.known:
-                yield i, self._made(self.journal.known[key])
-            else:
-                left.append(i)
+        left = list(range(len(jobs)))
+        keys: list[str] = []
+        if self.journal.path is not None:
+            keys = [digest(self.ground.key, job.key) for job in jobs]
+            for i in [i for i in left if keys[i] in self.journal.known]:
+                left.remove(i)
+                yield i, self._made(self.journal.known[keys[i]])
         for i, found in self._done(left, jobs):
             self.new += 1
-            self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
+            if keys:
+                self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
             yield i, found
 
     def _made(self, words: dict[str, Any]) -> Any:
@@ -210,13 +231,21 @@ class Runner:
 
     def _done(self, left: Iterable[int], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = list(left)
-        if self.workers < 2 or len(waiting) < 2:
-            for i in waiting:
-                yield i, self.ground.tried(jobs[i])
+        while waiting and (len(waiting) < 2 or not self._shared()):
+            i, began = waiting.pop(0), time.monotonic()
+            found = self.ground.tried(jobs[i])
+            self._spent += time.monotonic() - began
+            yield i, found
+        if not waiting:
             return
-        while len(self._all) < min(self.workers, len(waiting)):
-            self._all.append(_Worker(self.ground))
-            self._idle.put(self._all[-1])
+        try:
+            while len(self._all) < min(self.workers, len(waiting)):
+                self._all.append(_Worker(self.ground))
+                self._idle.put(self._all[-1])
+        except _Unsent:
+            self.workers = 1
+            yield from self._done(waiting, jobs)
+            return
         with ThreadPoolExecutor(len(self._all)) as pool:
             running = {pool.submit(self._by_worker, jobs[i]): i for i in waiting}
             try:
@@ -227,9 +256,14 @@ class Runner:
                 self.__exit__()  # what waits for them would wait for the rest of the search
                 raise
 
+    def _shared(self) -> bool:
+        return self.workers > 1 and (self._spent >= PATIENCE or bool(self._all))
+
     def _by_worker(self, job: Any) -> Any:
         worker = self._idle.get()
         try:
             return worker.do(job)
+        except _Unsent:
+            return self.ground.tried(job)
         finally:
             self._idle.put(worker)
