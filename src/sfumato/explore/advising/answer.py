@@ -294,29 +294,39 @@ def _round(needed: float, limit: float) -> str:
 
 
 def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
-    """For each requirement the plan of least loss that breaks that one alone, where it would do."""
+    """For each requirement the plan of least loss that breaks that one alone, where it would do: of
+    both halves what is worse, since on both it has to hold."""
+    most = max((one.trial.records for one in tried), default=0)
+    full = [one for one in tried if one.trial.records == most]
+    full = [one for one in full if not one.trial.rough] or full
+    plans: dict[str, dict[bool, Figures]] = {}
+    for one in full:
+        plans.setdefault(one.trial.label, {})[one.trial.confirming] = one.figures
     best: dict[str, Obstacle] = {}
-    most = max((one.figures.records for one in tried), default=0)
-    for one in tried:
-        found = one.figures
-        # What attacks get of some, or until the first succeeds, says of no limit that it will do.
-        attacks = found.judged(ground.strict) if not found.ended else math.inf
-        if found.failure or found.records < most or one.trial.confirming:
-            continue
-        failing = {
-            name: Obstacle(name, limit, value, found.label, found.loss)
-            for name, (value, limit, _, met) in found.required.items()
-            if not met
-        }
-        if attacks > ground.limit:
-            failing[ATTACKS] = Obstacle(ATTACKS, ground.limit, attacks, found.label, found.loss)
-        if len(failing) == 1:
-            ((name, obstacle),) = failing.items()
-            if math.isfinite(obstacle.needed) and (
-                name not in best or obstacle.loss < best[name].loss
-            ):
-                best[name] = obstacle
+    for halves in plans.values():
+        failing = _failing([*halves.values()], ground)
+        if len(failing) == 1 and math.isfinite(failing[0].needed):
+            (own,) = failing
+            if own.requirement not in best or own.loss < best[own.requirement].loss:
+                best[own.requirement] = own
     yield from sorted(best.values(), key=lambda one: one.loss)
+
+
+def _failing(halves: Sequence[Figures], ground: People) -> list[Obstacle]:
+    """What a plan breaks, and by which limit it would not."""
+    label, loss = halves[0].label, max(one.loss for one in halves)
+    if any(one.failure for one in halves):
+        return [Obstacle("", 0.0, math.inf, label, loss)]
+    failing = []
+    for name in dict.fromkeys(name for one in halves for name in one.broken):
+        found = [one.required[name] for one in halves if name in one.required]
+        worst = (min if found[0][2] else max)(value for value, *_ in found)
+        failing.append(Obstacle(name, found[0][1], worst, label, loss))
+    # What attacks get of some, or until the first succeeds, says of no limit that it will do.
+    attacks = max(math.inf if one.ended else one.judged(ground.strict) for one in halves)
+    if attacks > ground.limit:
+        failing.append(Obstacle(ATTACKS, ground.limit, attacks, label, loss))
+    return failing
 
 
 def _notes(search: Search) -> Iterator[str]:
