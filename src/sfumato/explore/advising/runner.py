@@ -52,7 +52,9 @@ def digest(*things: Any) -> str:
             continue
         for column in thing.schema:
             coded = encode(thing[column.name])
-            made.update(repr((column.name, column.kind, column.role)).encode())
+            words = (column.name, column.kind, column.role, column.categories, column.person)
+            poset = None if column.poset is None else (column.poset.name, column.poset.parameters())
+            made.update(repr((words, poset)).encode())
             made.update(repr(coded.domain.to_list()).encode())
             made.update(coded.codes.astype("<u4").tobytes())
     return made.hexdigest()
@@ -180,7 +182,6 @@ class Runner:
         self.result = result
         self.new = 0
         """How many were done and not found in the journal."""
-        self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._all: list[_Worker] = []
 
     def __enter__(self) -> Runner:
@@ -216,9 +217,12 @@ class Runner:
             return
         while len(self._all) < min(self.workers, len(waiting)):
             self._all.append(_Worker(self.ground))
-            self._idle.put(self._all[-1])
+        # A queue of this call alone: what one that was ended puts back is dead.
+        idle: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in self._all:
+            idle.put(worker)
         with ThreadPoolExecutor(len(self._all)) as pool:
-            running = {pool.submit(self._by_worker, jobs[i]): i for i in waiting}
+            running = {pool.submit(_by_worker, idle, jobs[i]): i for i in waiting}
             try:
                 for one in as_completed(running):
                     yield running[one], one.result()
@@ -227,9 +231,10 @@ class Runner:
                 self.__exit__()  # what waits for them would wait for the rest of the search
                 raise
 
-    def _by_worker(self, job: Any) -> Any:
-        worker = self._idle.get()
-        try:
-            return worker.do(job)
-        finally:
-            self._idle.put(worker)
+
+def _by_worker(idle: SimpleQueue[_Worker], job: Any) -> Any:
+    worker = idle.get()
+    try:
+        return worker.do(job)
+    finally:
+        idle.put(worker)
