@@ -86,6 +86,8 @@ class Advice:
     """What attacks may get beyond the control."""
     people: tuple[int, int]
     """By how many plans were chosen, and by how many others that was confirmed."""
+    seed: int
+    """Of the search: it parts the people, and every trial's seed comes from it."""
     tried: dict[str, Plan] = field(repr=False)
     """The plan of every trial by its label."""
 
@@ -104,6 +106,7 @@ class Advice:
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         return {
+            "private": "it tells what attacks get of single releases: not for publication",
             "plans": [
                 {
                     "label": one.label,
@@ -120,6 +123,7 @@ class Advice:
             "limit": self.limit,
             "people": {"chosen": self.people[0], "confirmed": self.people[1]},
             "trials": self.trials.height,
+            "seed": self.seed,
         }
 
     def map(self) -> RiskUtilityMap:
@@ -165,6 +169,7 @@ def answer(search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] 
         purpose,
         ground.limit,
         (ground.chosen.height, ground.confirming.height),
+        ground.seed,
         {one.trial.label: plan_of(one.trial.plan) for one in search.tried},
     )
 
@@ -251,7 +256,7 @@ def _attacks(both: Sequence[Figures], ground: People) -> str:
     worst = max(both, key=lambda one: one.risk)
     high = max(one.high for one in both)
     sure = f"at most {percent(high)}" + " with 95 % confidence" * (high <= ground.limit)
-    if all(one.low <= 0 for one in both):
+    if all(one.low <= 0 and one.certain <= 0 for one in both):
         return f"nobody found beyond chance ({sure})"
     name = worst.worst.partition(":")[0]
     return f"attacks get {percent(worst.risk)} beyond chance ({name}; {sure})"
@@ -331,6 +336,8 @@ def _failing(halves: Sequence[Figures], ground: People) -> list[Obstacle]:
 
 def _notes(search: Search) -> Iterator[str]:
     ground = search.ground
+    if moved := _moved(search):
+        yield moved
     if search.short:
         yield f"the search was ended by want of {search.short}: more would be tried with more"
     few = min(ground.chosen.height, ground.confirming.height)
@@ -341,9 +348,46 @@ def _notes(search: Search) -> Iterator[str]:
         )
     if not ground.strict:
         yield (
-            "attacks are judged by their estimates; withstand in [require] judges by the upper "
-            "bound, of the release itself, before it is written"
+            "attacks are judged by their estimates, and those that run the plan again are not "
+            "tried; withstand in [require] judges by the upper bound, with these too, of the "
+            "release itself, before it is written"
         )
+
+
+def _moved(search: Search) -> str:
+    """What the people who had no part in the choice say of those by whom it was made."""
+    ground = search.ground
+    pairs = [
+        (one.figures, search.confirmed[one.figures.label])
+        for one in search.tried
+        if not one.trial.confirming and not one.trial.rough
+        and one.figures.label in search.confirmed
+    ]  # fmt: skip
+    last = {mine.label: (mine, other) for mine, other in pairs}
+    kept = [p for p in last.values() if p[0].kept(ground.limit, ground.strict)]
+    if not kept:
+        return ""
+    fell = sum(not other.kept(ground.limit, ground.strict) for _, other in kept)
+    loss = float(np.mean([other.loss - mine.loss for mine, other in kept]))
+    known = [(mine, other) for mine, other in kept if not other.ended]
+    risk = float(np.mean([other.risk - mine.risk for mine, other in known])) if known else 0.0
+    return (
+        f"of {len(kept)} plan{'s' * (len(kept) != 1)} that did what is required of those by whom "
+        f"they were chosen, {fell} did not of the others; there they lost {_points(loss)} and "
+        f"attacks got {_points(risk)} on average"
+    )
+
+
+def _points(value: float) -> str:
+    """A difference of shares.
+
+    >>> _points(0.0123), _points(-0.0004), _points(-0.02)
+    ('1.2 points more', 'as much', '2.0 points less')
+    """
+    shown = round(100 * value, 1)
+    if not shown:
+        return "as much"
+    return f"{abs(shown):.1f} points {'more' if shown > 0 else 'less'}"
 
 
 # --- data ---
