@@ -29,6 +29,7 @@ from casc import data_folder
 import sfumato as sf
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.portfolio import portfolio
+from sfumato.explore.advising.search import short_of
 from sfumato.explore.advising.trials import Figures, People, Trial
 from sfumato.explore.runner import Journal, Runner
 from sfumato.release.plan.plan import Plan
@@ -85,6 +86,8 @@ class Grid(NamedTuple):
     """What every plan does, on the people by whom it is chosen."""
 
     figures: dict[str, Figures]
+    options: dict[str, tuple[str, ...]]
+    """Labels of the plans of each method or chain."""
     best: Figures | None
     limit: float
     cpu: float
@@ -120,7 +123,8 @@ def grid(table: sf.Table, kept: Path | None, workers: int, quick: bool) -> Grid:
             if other.kept(ground.limit, ground.strict):
                 best = one
                 break
-    return Grid(found, best, ground.limit, cpu, time.monotonic() - began)
+    labels = {option.name: option.labels for option in options}
+    return Grid(found, labels, best, ground.limit, cpu, time.monotonic() - began)
 
 
 def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: int) -> Row:
@@ -147,6 +151,22 @@ def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: in
         "grid": None if beside is None else beside.loss,
         "stands": beside is not None and beside.kept(of.limit, False),
     }
+
+
+def by_method(name: str, of: Grid) -> str:
+    """The least loss of each method that keeps the limit; else what its attacks get at least."""
+    lines = []
+    for option, labels in of.options.items():
+        made = [one for one in map(of.figures.get, labels) if one is not None and one.made]
+        kept = [one for one in made if one.kept(of.limit, False)]
+        if kept:
+            one = min(kept, key=lambda one: one.loss)
+            lines.append([option, one.label, f"{one.loss:.4f}", f"{one.risk:.4f}", ""])
+        elif made:
+            one = min(made, key=lambda one: (bool(one.broken), one.risk))
+            lines.append([option, one.label, f"{one.loss:.4f}", f"{one.risk:.4f}", short_of(one)])
+    lines.sort(key=lambda line: (bool(line[-1]), float(line[2])))
+    return show.table(f"{name}, by method", ["method", "plan", "loss", "beyond", "fails"], lines)
 
 
 def told(name: str, of: Grid, rows: list[Row]) -> str:
@@ -193,7 +213,7 @@ def main() -> None:
         rows = [
             advised(table, of, seed, kept(f" {seed}"), given.workers) for seed in range(given.seeds)
         ]
-        print(told(name, of, rows), flush=True)
+        print(told(name, of, rows), by_method(name, of), flush=True)
 
 
 if __name__ == "__main__":

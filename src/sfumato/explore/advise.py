@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..data.schema import Kind, Role
-from ..data.table import Table
+from ..data.table import DROP, Table
 from ..errors import ParameterError
 from ..progress import Listener, silent
 from ..registry import find
 from ..release.plan.plan import ColumnPlan, Plan, Purpose
+from ..release.plan.step import Step, build
 from ..release.records.run import as_plan, hold_out, with_columns_of
 from ..rng import checked_seed
 from .advising.answer import Advice, answer
@@ -96,9 +97,18 @@ def advise(
         )
         search.run()
 
+    own = {name for step in chosen.steps for name in step.touches(people)}
+    open_ = frozenset(c.name for c in people.schema if c.role == Role.UNDECIDED) - own
+    read = chosen.input.model_copy(update={"others": DROP}) if open_ else chosen.input
+
     def ready(tried: Plan) -> Plan:
         return chosen.with_(
-            steps=tried.steps, columns=_columns(chosen, people), purpose=wish, map=None, tune=None
+            steps=_without(tried.steps, open_),
+            columns=_columns(chosen, people, open_),
+            input=read,
+            purpose=wish,
+            map=None,
+            tune=None,
         )
 
     return answer(search, wish, ready, _left_out(people, dropped))
@@ -136,10 +146,25 @@ def _trial_plan(chosen: Plan) -> Plan:
     )
 
 
-def _columns(chosen: Plan, people: Table) -> dict[str, ColumnPlan]:
+def _without(steps: Iterable[Step], names: frozenset[str]) -> tuple[Step, ...]:
+    """Steps that do not drop what the input leaves out already."""
+    found = []
+    for step in steps:
+        listed = step.use.parameters().get("columns", ())
+        if step.use.name == "drop" and names.intersection(listed):
+            if left := [name for name in listed if name not in names]:
+                found.append(Step(build("method", "drop", {"columns": left})))
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+def _columns(chosen: Plan, people: Table, left_out: frozenset[str]) -> dict[str, ColumnPlan]:
     """Roles as they were tried, so that the plan runs on the bare file."""
     found = dict(chosen.columns)
     for column in people.schema:
+        if column.name in left_out:
+            continue
         before = found.get(column.name, ColumnPlan())
         found[column.name] = replace(
             before,

@@ -68,7 +68,9 @@ def digest(*things: Any) -> str:
             continue
         for column in thing.schema:
             coded = encode(thing[column.name])
-            made.update(repr((column.name, column.kind, column.role)).encode())
+            words = (column.name, column.kind, column.role, column.categories, column.person)
+            poset = None if column.poset is None else (column.poset.name, column.poset.parameters())
+            made.update(repr((words, poset)).encode())
             made.update(repr(coded.domain.to_list()).encode())
             made.update(coded.codes.astype("<u4").tobytes())
     return made.hexdigest()
@@ -200,7 +202,6 @@ class Runner:
         self.new = 0
         """How many were done and not found in the journal."""
         self._spent = 0.0
-        self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._all: list[_Worker] = []
 
     def __enter__(self) -> Runner:
@@ -241,13 +242,16 @@ class Runner:
         try:
             while len(self._all) < min(self.workers, len(waiting)):
                 self._all.append(_Worker(self.ground))
-                self._idle.put(self._all[-1])
         except _Unsent:
             self.workers = 1
             yield from self._done(waiting, jobs)
             return
+        # A queue of this call alone: what one that was ended puts back is dead.
+        idle: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in self._all:
+            idle.put(worker)
         with ThreadPoolExecutor(len(self._all)) as pool:
-            running = {pool.submit(self._by_worker, jobs[i]): i for i in waiting}
+            running = {pool.submit(self._by_worker, idle, jobs[i]): i for i in waiting}
             try:
                 for one in as_completed(running):
                     yield running[one], one.result()
@@ -259,11 +263,11 @@ class Runner:
     def _shared(self) -> bool:
         return self.workers > 1 and (self._spent >= PATIENCE or bool(self._all))
 
-    def _by_worker(self, job: Any) -> Any:
-        worker = self._idle.get()
+    def _by_worker(self, idle: SimpleQueue[_Worker], job: Any) -> Any:
+        worker = idle.get()
         try:
             return worker.do(job)
         except _Unsent:
             return self.ground.tried(job)
         finally:
-            self._idle.put(worker)
+            idle.put(worker)

@@ -86,6 +86,8 @@ class Advice:
     """What attacks may get beyond the control."""
     people: tuple[int, int]
     """By how many plans were chosen, and by how many others that was confirmed."""
+    seed: int
+    """Of the search: it parts the people, and every trial's seed comes from it."""
     tried: dict[str, Plan] = field(repr=False)
     """The plan of every trial by its label."""
 
@@ -104,6 +106,7 @@ class Advice:
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         return {
+            "private": "it tells what attacks get of single releases: not for publication",
             "plans": [
                 {
                     "label": one.label,
@@ -120,6 +123,7 @@ class Advice:
             "limit": self.limit,
             "people": {"chosen": self.people[0], "confirmed": self.people[1]},
             "trials": self.trials.height,
+            "seed": self.seed,
         }
 
     def map(self) -> RiskUtilityMap:
@@ -165,6 +169,7 @@ def answer(search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] 
         purpose,
         ground.limit,
         (ground.chosen.height, ground.confirming.height),
+        ground.seed,
         {one.trial.label: plan_of(one.trial.plan) for one in search.tried},
     )
 
@@ -251,7 +256,7 @@ def _attacks(both: Sequence[Figures], ground: People) -> str:
     worst = max(both, key=lambda one: one.risk)
     high = max(one.high for one in both)
     sure = f"at most {percent(high)}" + " with 95 % confidence" * (high <= ground.limit)
-    if all(one.low <= 0 for one in both):
+    if all(one.low <= 0 and one.certain <= 0 for one in both):
         return f"nobody found beyond chance ({sure})"
     name = worst.worst.partition(":")[0]
     return f"attacks get {percent(worst.risk)} beyond chance ({name}; {sure})"
@@ -294,33 +299,45 @@ def _round(needed: float, limit: float) -> str:
 
 
 def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
-    """For each requirement the plan of least loss that breaks that one alone, where it would do."""
+    """For each requirement the plan of least loss that breaks that one alone, where it would do: of
+    both halves what is worse, since on both it has to hold."""
+    most = max((one.trial.records for one in tried), default=0)
+    full = [one for one in tried if one.trial.records == most]
+    full = [one for one in full if not one.trial.rough] or full
+    plans: dict[str, dict[bool, Figures]] = {}
+    for one in full:
+        plans.setdefault(one.trial.label, {})[one.trial.confirming] = one.figures
     best: dict[str, Obstacle] = {}
-    most = max((one.figures.records for one in tried), default=0)
-    for one in tried:
-        found = one.figures
-        # What attacks get of some, or until the first succeeds, says of no limit that it will do.
-        attacks = found.judged(ground.strict) if not found.ended else math.inf
-        if found.failure or found.records < most or one.trial.confirming:
-            continue
-        failing = {
-            name: Obstacle(name, limit, value, found.label, found.loss)
-            for name, (value, limit, _, met) in found.required.items()
-            if not met
-        }
-        if attacks > ground.limit:
-            failing[ATTACKS] = Obstacle(ATTACKS, ground.limit, attacks, found.label, found.loss)
-        if len(failing) == 1:
-            ((name, obstacle),) = failing.items()
-            if math.isfinite(obstacle.needed) and (
-                name not in best or obstacle.loss < best[name].loss
-            ):
-                best[name] = obstacle
+    for halves in plans.values():
+        failing = _failing([*halves.values()], ground)
+        if len(failing) == 1 and math.isfinite(failing[0].needed):
+            (own,) = failing
+            if own.requirement not in best or own.loss < best[own.requirement].loss:
+                best[own.requirement] = own
     yield from sorted(best.values(), key=lambda one: one.loss)
+
+
+def _failing(halves: Sequence[Figures], ground: People) -> list[Obstacle]:
+    """What a plan breaks, and by which limit it would not."""
+    label, loss = halves[0].label, max(one.loss for one in halves)
+    if any(one.failure for one in halves):
+        return [Obstacle("", 0.0, math.inf, label, loss)]
+    failing = []
+    for name in dict.fromkeys(name for one in halves for name in one.broken):
+        found = [one.required[name] for one in halves if name in one.required]
+        worst = (min if found[0][2] else max)(value for value, *_ in found)
+        failing.append(Obstacle(name, found[0][1], worst, label, loss))
+    # What attacks get of some, or until the first succeeds, says of no limit that it will do.
+    attacks = max(math.inf if one.ended else one.judged(ground.strict) for one in halves)
+    if attacks > ground.limit:
+        failing.append(Obstacle(ATTACKS, ground.limit, attacks, label, loss))
+    return failing
 
 
 def _notes(search: Search) -> Iterator[str]:
     ground = search.ground
+    if moved := _moved(search):
+        yield moved
     if search.short:
         yield f"the search was ended by want of {search.short}: more would be tried with more"
     few = min(ground.chosen.height, ground.confirming.height)
@@ -331,9 +348,46 @@ def _notes(search: Search) -> Iterator[str]:
         )
     if not ground.strict:
         yield (
-            "attacks are judged by their estimates; withstand in [require] judges by the upper "
-            "bound, of the release itself, before it is written"
+            "attacks are judged by their estimates, and those that run the plan again are not "
+            "tried; withstand in [require] judges by the upper bound, with these too, of the "
+            "release itself, before it is written"
         )
+
+
+def _moved(search: Search) -> str:
+    """What the people who had no part in the choice say of those by whom it was made."""
+    ground = search.ground
+    pairs = [
+        (one.figures, search.confirmed[one.figures.label])
+        for one in search.tried
+        if not one.trial.confirming and not one.trial.rough
+        and one.figures.label in search.confirmed
+    ]  # fmt: skip
+    last = {mine.label: (mine, other) for mine, other in pairs}
+    kept = [p for p in last.values() if p[0].kept(ground.limit, ground.strict)]
+    if not kept:
+        return ""
+    fell = sum(not other.kept(ground.limit, ground.strict) for _, other in kept)
+    loss = float(np.mean([other.loss - mine.loss for mine, other in kept]))
+    known = [(mine, other) for mine, other in kept if not other.ended]
+    risk = float(np.mean([other.risk - mine.risk for mine, other in known])) if known else 0.0
+    return (
+        f"of {len(kept)} plan{'s' * (len(kept) != 1)} that did what is required of those by whom "
+        f"they were chosen, {fell} did not of the others; there they lost {_points(loss)} and "
+        f"attacks got {_points(risk)} on average"
+    )
+
+
+def _points(value: float) -> str:
+    """A difference of shares.
+
+    >>> _points(0.0123), _points(-0.0004), _points(-0.02)
+    ('1.2 points more', 'as much', '2.0 points less')
+    """
+    shown = round(100 * value, 1)
+    if not shown:
+        return "as much"
+    return f"{abs(shown):.1f} points {'more' if shown > 0 else 'less'}"
 
 
 # --- data ---

@@ -55,7 +55,7 @@ class Loss:
                 remedy="give one the role quasi, confidential or insensitive",
             )
         if purpose.uses:
-            uses = {" by ".join(use): use for use in purpose.uses}
+            uses = _named(purpose)
             weights = purpose.weights or (1.0,) * len(uses)
         elif purpose.target:
             others = [name for name in columns if name != purpose.target]
@@ -78,6 +78,17 @@ class Loss:
             groups.append(float(np.mean(list(changes.values()))))
         alone = {name: _distance((name,), pair, take) for name in self.columns}
         return float(np.mean(groups)), parts, alone
+
+
+def _named(purpose: Purpose) -> dict[str, tuple[str, ...]]:
+    """The uses by a name of each: what columns are called may make two of them alike, or like what
+    else is judged."""
+    taken = {PAIRS, f"model of {purpose.target}", *(f"total of {name}" for name in purpose.totals)}
+    found: dict[str, tuple[str, ...]] = {}
+    for use in purpose.uses:
+        name = " by ".join(use)
+        found[repr(use) if name in taken or name in found else name] = use
+    return found
 
 
 def _check(purpose: Purpose, table: Table, open_: list[str]) -> None:

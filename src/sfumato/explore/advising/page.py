@@ -13,7 +13,7 @@ from ...release.plan.plan import Plan
 from ...release.report.page import Page, write_page
 from ...release.report.parts import Markup, clipped, count, join, paragraphs, table, tag
 from ...release.report.words import glossary
-from ..figure_files import image_of, write_by
+from ..figure_files import image_of
 from .answer import Advice, Advised, percent
 
 PAGE, TRIALS = "index.html", "trials.csv"
@@ -25,14 +25,15 @@ def save(advice: Advice, folder: Path, text_of: Callable[[Plan], str] = Plan.to_
     """Write everything, the page last: where it is, all is."""
     names = file_names(advice)
     try:
-        (folder / TRIED).mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / TRIED).mkdir(exist_ok=True, mode=0o700)
         for one in advice.plans:
             write_text(folder / names[one.label], text_of(one.plan), private=True)
         for label, plan in advice.tried.items():
             write_text(folder / TRIED / f"{_slug(label)}.toml", text_of(plan), private=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    write_by(folder / TRIALS, advice.trials.write_csv)
+    write_text(folder / TRIALS, advice.trials.write_csv(), private=True)
     page = folder / PAGE
     write_page(page, _page(advice, names))
     return page
@@ -155,7 +156,8 @@ def _how(advice: Advice) -> Markup:
         "figures stand above.",
         "A release of everybody has twice as many people. What was promised is counted again when "
         "it is made, and attacks too, where the plan requires it (withstand).",
-        f"Every trial is a row of {TRIALS}, with its seed; its plan is in {TRIED}/.",
+        f"Every trial is a row of {TRIALS}, with its seed; its plan is in {TRIED}/. The search has "
+        f"the seed {advice.seed}, by which the people were parted.",
         *advice.notes,
     ]
     return paragraphs(said)

@@ -17,7 +17,7 @@ from ..risk_utility import NAMELESS, label_of
 
 GIVEN = "the plan as it is"
 _PEOPLE = 20
-"""A group of k is tried where so many groups fit into half of the people."""
+"""A group of k is tried where so many groups fit into all of the people."""
 _NAMING = (*SET_ASIDE, Role.UNDECIDED)
 
 
@@ -43,11 +43,14 @@ def candidates() -> dict[str, Candidate]:
 
 def attacked_by(table: Table, purpose: Purpose) -> Table:
     """The table with the roles that its attackers give it: what they know are quasi-identifiers,
-    and what was one and they do not know is confidential."""
+    and what was one and they do not know is confidential. Names and households stay what they are:
+    they are not published, and tell who belongs together."""
     if not purpose.attackers:
         return table
     columns = []
     for column in table.schema:
+        if column.role in SET_ASIDE:
+            continue
         if column.name in purpose.attackers:
             columns.append(column.with_(role=Role.QUASI))
         elif column.role == Role.QUASI:

@@ -9,7 +9,7 @@ the people by whom it was chosen is confirmed on others.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -168,12 +168,13 @@ class Search:
         high = min((*kept, *strong), default=None)
         climb.at = min(kept) if kept else low if weak else climb.at
         best = self._least(number)
-        if best is not None and not kept:
-            # More protection loses more, so that what the weak ones lose is lost at least.
-            least = max((seen[s].loss for s in weak if seen[s].made), default=0.0)
-            if least > best.loss * (1 + rung.slack):
+        most = None if best is None else best.loss * (1 + rung.slack)
+        # More protection loses more, so that what the weak ones lose is lost at least.
+        least = max((seen[s].loss for s in weak if seen[s].made), default=0.0)
+        if best is not None and most is not None and least > most:
+            if not kept:
                 climb.left = _beaten(climb.option.labels[low], least, best, rung, weak=True)
-                return None
+            return None
         if high is None:
             return None if low >= top else min(low + 2 ** (len(weak) - 1), top)
         if high - low <= 1:
@@ -182,8 +183,8 @@ class Search:
             return None
         if weak:
             return (low + high) // 2
-        if kept and best is not None and seen[high].loss > best.loss * (1 + rung.slack):
-            return None
+        if kept and most is not None and seen[climb.at].loss > most:
+            return 0  # where its least protection loses as much, too, it is beaten
         step: int = 2 ** (len(kept) + len(strong) - 1)
         return max(high - step, 0)
 
@@ -219,7 +220,8 @@ class Search:
 
     def _try(self, wave: Sequence[Job], number: int, rung: Rung, hurried: bool = True) -> bool:
         """Try some settings side by side; False where the time or the trials are used up."""
-        wave = wave[: self._allowed(len(wave))]
+        wanted = len(wave)
+        wave = wave[: self._allowed(wanted)]
         if not wave:
             return False
         trials = [
@@ -255,7 +257,7 @@ class Search:
             else:
                 climb.seen.setdefault(number, {})[setting] = found[i]
             self.tried.append(Tried(trials[i], found[i], climb.option, setting, number))
-        return len(found) == len(trials)
+        return len(found) == wanted
 
     @property
     def _done(self) -> int:
@@ -310,13 +312,14 @@ class Search:
     # --- the end ---
 
     def _choose(self, last: int, rung: Rung) -> None:
-        """The plan of least loss that keeps what is required on everybody, and on the others."""
+        """The plan of least loss that keeps what is required on everybody, and on the others.
+
+        Whatever was left for its loss comes after what loses less, and is tried where that fails.
+        """
         pool = [
-            (found.loss, place, setting)
+            (loss, place, setting)
             for place, climb in enumerate(self.climbs)
-            if not climb.left
-            for setting, found in climb.seen.get(last - 1, {}).items()
-            if self._near(found)
+            for loss, setting in self._worth(climb)
         ]
         heapify(pool)
         while pool:
@@ -332,14 +335,31 @@ class Search:
             if not more and setting + 1 < len(climb.option.plans):
                 heappush(pool, (max(loss, found.loss), place, setting + 1))
 
+    def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
+        """Settings worth a trial on everybody, and what each loses at least."""
+        seen = next((climb.seen[n] for n in sorted(climb.seen, reverse=True) if climb.seen[n]), {})
+        for setting, found in seen.items():
+            if self._near(found) and (setting == climb.at or not climb.left):
+                yield found.loss, setting
+        stands = seen.get(climb.at)
+        more = climb.at + 1 < len(climb.option.plans)
+        if climb.left and more and stands is not None and stands.made and not self._near(stands):
+            yield stands.loss, climb.at + 1
+
     def _near(self, found: Figures) -> bool:
         """Whether a plan that was tried on a sample is worth a trial on everybody."""
         return not found.leaks and found.likely(_NEAR * self.ground.limit)
 
-    def _both(self, plans: Sequence[tuple[Climb, int]], number: int, rung: Rung) -> bool:
+    def _both(
+        self,
+        plans: Sequence[tuple[Climb, int]],
+        number: int,
+        rung: Rung,
+        hurried: bool = True,
+    ) -> bool:
         """Try plans on the people by whom they were chosen and on the others, side by side."""
         wave = [Job(*plan, confirming) for plan in plans for confirming in (False, True)]
-        return self._try(wave, number, rung)
+        return self._try(wave, number, rung, hurried)
 
     def _stands(self, found: Figures) -> bool:
         """Whether a plan keeps everything on both halves."""
@@ -356,7 +376,8 @@ class Search:
                 at = chosen.setting + 1
             elif known is None or not self._keeps(known):
                 continue
-            if at < len(climb.option.plans):
+            # What failed of all who could be attacked has no second chance with fewer.
+            if at < len(climb.option.plans) and at not in climb.seen.get(last, {}):
                 offered.append((climb, at))
         # The climbs are in order; the first of a family is its best.
         firsts = {climb.option.family: climb for climb, _ in reversed(offered)}
@@ -369,12 +390,43 @@ class Search:
             found = climb.seen.get(last + 1, {}).get(at)
             if found is not None and self._stands(found):
                 self.shown.append(self._tried(found))
+        self._lighter(last, rung)
+
+    def _lighter(self, last: int, rung: Rung) -> None:
+        """What turns out to lose less than the first goes before it, if it stands as firmly."""
+        first, *others = self.shown
+        for one in sorted(others, key=lambda one: one.figures.loss):
+            if one.figures.loss >= first.figures.loss:
+                return
+            climb = next(c for c in self.climbs if c.option is one.option)
+            whole = self._both([(climb, one.setting)], last, rung)
+            found = climb.seen.get(last, {}).get(one.setting, one.figures)
+            stands = self._stands(found)
+            if whole or not stands:
+                self.shown.remove(one)
+            if whole and stands:
+                self.shown.insert(0, self._tried(found))
+            if not whole or stands:
+                return
 
     def _so_far(self, last: int) -> None:
         """Where the search was ended: the best of the highest rung, which nothing confirms."""
+        fallen = {
+            found.label
+            for climb in self.climbs
+            for found in climb.seen.get(last, {}).values()
+            if not self._keeps(found) or not self._keeps(self.confirmed.get(found.label, found))
+        }
         for number in range(last, -1, -1):
-            if (found := self._least(number)) is not None:
-                self.shown = [self._tried(found)]
+            kept = [
+                found
+                for climb in self.climbs
+                for found in climb.seen.get(number, {}).values()
+                # An estimate of few decides nothing by itself, but nothing else speaks for it.
+                if found.kept(self.ground.limit, self.ground.strict) and found.label not in fallen
+            ]
+            if kept:
+                self.shown = [self._tried(min(kept, key=lambda found: found.loss))]
                 return
 
     def _known(self, climb: Climb) -> tuple[int, Figures | None]:
@@ -385,12 +437,37 @@ class Search:
         return climb.at, None
 
     def _nearest(self, last: int, rung: Rung) -> None:
-        """Where nothing does: what comes nearest, with all that attacks get."""
+        """Where nothing does: what comes nearest, with all that attacks get of either half. A
+        sample may have said too much against it."""
         known = [(*self._known(climb), climb) for climb in self.climbs if not climb.option.barred]
         near = [(found.risk, i) for i, (_, found, _) in enumerate(known) if found and found.made]
-        wave = [Job(known[i][2], known[i][0]) for _, i in sorted(near)[:_NEAREST]]
-        if wave:
-            self._try(wave, last + 1, rung, hurried=False)
+        wave = {(i, known[i][0]): known[i][2] for _, i in sorted(near)[:_NEAREST]}
+        wave |= {(i, setting): known[i][2] for i, setting in self._alone(known)}
+        if not wave:
+            return
+        plans = [(climb, setting) for (_, setting), climb in wave.items()]
+        self._both(plans, last + 1, rung, hurried=False)
+        for climb, setting in plans:
+            found = climb.seen.get(last + 1, {}).get(setting)
+            fell = climb.seen.get(last, {}).get(setting)
+            if found is not None and fell is None and self._stands(found):
+                self.shown.append(self._tried(found))
+        self.shown.sort(key=lambda one: one.figures.loss)
+
+    def _alone(
+        self, known: Sequence[tuple[int, Figures | None, Climb]]
+    ) -> Iterator[tuple[int, int]]:
+        """For each requirement the setting of least loss that breaks nothing else."""
+        best: dict[str, tuple[float, int, int]] = {}
+        for i, (_, _, climb) in enumerate(known):
+            for seen in climb.seen.values():
+                for setting, found in seen.items():
+                    if found.failure or len(found.broken) != 1 or found.risk > self.ground.limit:
+                        continue
+                    name, own = found.broken[0], (found.loss, i, setting)
+                    best[name] = min(best.get(name, own), own)
+        for _, i, setting in best.values():
+            yield i, setting
 
     def _tried(self, figures: Figures) -> Tried:
         return next(one for one in self.tried if one.figures is figures)

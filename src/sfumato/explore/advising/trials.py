@@ -62,6 +62,8 @@ class Figures:
     """Whether so few were attacked that an estimate decides nothing."""
     leaks: bool = False
     """Whether an attack gets more than the limit for certain."""
+    certain: float = 0.0
+    """What some attack gets at least, be it another one than the best: corrected lower bounds."""
     required: Mapping[str, tuple[float, float, bool, bool]] = field(default_factory=dict)
     """Each requirement: its figure, its limit, whether that is a floor, and whether it is met."""
     cpu: float = 0.0
@@ -219,6 +221,8 @@ class People:
         ended = bool(attacks.detail.get("ended", False))
         if self.strict and not trial.rough and not ended and attacks.detail.get("refuses", False):
             found = replace(found, failure=one_line(str(attacks.detail["because"])))
+        measured = attacks.private["measurements"].values()
+        certain = max((float(one.private["certain"]) for one in measured), default=0.0)
         return replace(
             found,
             risk=max(float(one["advantage"]), 0.0),
@@ -228,15 +232,13 @@ class People:
             ended=ended,
             attacked=int(one["people"]),
             rough=trial.rough,
-            leaks=any(
-                one.private["certain"] > self.limit
-                for one in attacks.private["measurements"].values()
-            ),
+            leaks=certain > self.limit,
+            certain=certain,
             cpu=time.process_time() - began,
         )
 
 
-_FORM = 1
+_FORM = 2
 """Of figures: a journal of another form does not speak of these."""
 
 

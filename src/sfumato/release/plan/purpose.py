@@ -77,12 +77,19 @@ class Purpose(Declaration):
 
     @model_validator(mode="after")
     def _fits(self) -> Purpose:
+        if self.weights and not self.uses:
+            raise ValueError(
+                'weights without uses: name what they weigh, uses = ["age", ["income", "region"]]'
+            )
         if self.weights and len(self.weights) != len(self.uses):
             raise ValueError(
                 f"{len(self.uses)} uses have {len(self.weights)} weights: one for each use"
             )
         if any(not use or len(set(use)) < len(use) for use in self.uses):
             raise ValueError("a use names no column, or one twice")
+        for i, use in enumerate(self.uses):
+            if any(set(use) == set(other) for other in self.uses[:i]):
+                raise ValueError(f"the use {' by '.join(use)} is named twice: give it a weight")
         return self
 
     @classmethod
