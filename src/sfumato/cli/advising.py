@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 JOURNAL = "trials.jsonl"
 _DRAFT = "draft.toml"
+_ADVISED = re.compile(r"[1-9]-[A-Za-z0-9.-]+\.toml")
+"""Names of the plans of an answer."""
 
 
 @base.app.command()
@@ -111,6 +114,8 @@ def advise(
             workers=workers,
             progress=tell,
         )
+    if replace:
+        _clear(folder)
     page = save(found, folder, lambda one: rewritten(text, one, folder))
     _show(found, page, json=json)
     if not found.plans:
@@ -130,6 +135,19 @@ def _check(folder: Path, *, replace: bool) -> None:
         raise OutputError(f"{folder} is not empty and no answer of this command",
                           remedy="another --output")  # fmt: skip
     base.require_folder(folder)
+
+
+def _clear(folder: Path) -> None:
+    """Take away an earlier answer, the page first: its plans are not to lie among the new ones."""
+    from ..explore.advising.page import PAGE, TRIED
+    from ..machine import cannot_write
+
+    plans = (path for path in folder.glob("*.toml") if _ADVISED.fullmatch(path.name))
+    try:
+        for path in (folder / PAGE, *plans, *(folder / TRIED).glob("*.toml")):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 def _folder(folder: Path) -> None:
@@ -267,7 +285,7 @@ def _asked(table: Table, purpose: Purpose) -> Purpose:
 
 def _ask(question: str, reason: str, default: str) -> str:
     say(f"{question}\n  {reason}", file=sys.stderr)
-    return str(typer.prompt("  ", default=default, err=True, prompt_suffix=""))
+    return str(typer.prompt(" ", default=default, err=True, prompt_suffix=" "))
 
 
 def _yes(said: str) -> bool:
