@@ -322,18 +322,19 @@ class Search:
             for loss, setting in self._worth(climb)
         ]
         heapify(pool)
-        while pool:
+        while pool and not (self.shown and self.shown[0].figures.loss <= pool[0][0]):
             loss, place, setting = heappop(pool)
             climb = self.climbs[place]
             if not self._both([(climb, setting)], last, rung):
                 return
             found = climb.seen[last][setting]
             if self._stands(found):
-                self.shown = [self._tried(found)]
-                return
-            more = any(at == place for _, at, _ in pool) or setting + 1 in climb.seen[last]
-            if not more and setting + 1 < len(climb.option.plans):
-                heappush(pool, (max(loss, found.loss), place, setting + 1))
+                if not self.shown or found.loss < self.shown[0].figures.loss:
+                    self.shown = [self._tried(found)]
+                continue
+            above = max(climb.seen[last]) + 1
+            if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
+                heappush(pool, (max(loss, found.loss), place, above))
 
     def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
         """Settings worth a trial on everybody, and what each loses at least."""
