@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..data.schema import Kind, Role
+from ..data.schema import SET_ASIDE, Kind, Role
 from ..data.table import Table
 from ..errors import ParameterError
 from ..progress import Listener, silent
@@ -101,10 +101,10 @@ def advise(
             steps=tried.steps, columns=_columns(chosen, people), purpose=wish, map=None, tune=None
         )
 
-    return answer(search, wish, ready, _left_out(people, dropped))
+    return answer(search, wish, ready, _left_out(people, dropped, wish))
 
 
-def _left_out(people: Table, dropped: frozenset[str]) -> list[str]:
+def _left_out(people: Table, dropped: frozenset[str], wish: Purpose) -> list[str]:
     """What is said of columns that are not published though they name nobody."""
     sets = [c.name for c in people.schema if c.kind == Kind.SET and c.name in dropped]
     open_ = [c.name for c in people.schema if c.role == Role.UNDECIDED and c.name in dropped]
@@ -116,6 +116,11 @@ def _left_out(people: Table, dropped: frozenset[str]) -> list[str]:
         )
     if open_:
         said.append(f"{', '.join(open_)}: left out, since no role says what it tells of a person")
+    if named := [n for n in wish.attackers if people.schema[n].role in SET_ASIDE]:
+        said.append(
+            f"{', '.join(named)}: left out, whoever knows it; where it names nobody, give it "
+            "another role in [columns] of a plan"
+        )
     return said
 
 

@@ -43,12 +43,13 @@ def candidates() -> dict[str, Candidate]:
 
 def attacked_by(table: Table, purpose: Purpose) -> Table:
     """The table with the roles that its attackers give it: what they know are quasi-identifiers,
-    and what was one and they do not know is confidential."""
+    and what was one and they do not know is confidential. Who knows a name does not make it
+    publishable: identifiers, households and weights stay what they are."""
     if not purpose.attackers:
         return table
     columns = []
     for column in table.schema:
-        if column.name in purpose.attackers:
+        if column.name in purpose.attackers and column.role not in SET_ASIDE:
             columns.append(column.with_(role=Role.QUASI))
         elif column.role == Role.QUASI:
             columns.append(column.with_(role=Role.CONFIDENTIAL))
