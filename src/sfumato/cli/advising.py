@@ -296,9 +296,7 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
         say("no plan that was tried does what is required")
         for obstacle in found.obstacles:
             say(f"  {one_line(obstacle.said())}")
-    chosen, others = found.people
-    people = f"chosen on {chosen:,} people, confirmed on {others:,} others"
-    say(f"\n{found.trials.height} trials, {people}")
+    say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {page}  (keep it private)")
     if found.plans:

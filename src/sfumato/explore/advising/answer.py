@@ -14,6 +14,7 @@ import polars as pl
 from ...attacks.withstand import Withstand
 from ...candidate import FAMILIES, Family
 from ...release.plan.plan import Plan, Purpose
+from ...texts import one_line
 from ...utility.distributions.marginals import Marginals
 from ..risk_utility import RiskUtilityMap, pareto
 from .loss import PAIRS
@@ -62,8 +63,11 @@ class Obstacle:
 
     def said(self) -> str:
         """In a sentence."""
+        asked = self.requirement
+        if asked == ATTACKS:
+            asked = "what attacks may get (at-most, or withstand where it is required)"
         return (
-            f"{self.requirement} = {_round(self.needed, self.limit)} instead of {self.limit:g}: "
+            f"{asked} = {_round(self.needed, self.limit)} instead of {self.limit:g}: "
             f"{self.label} would do, and loses {percent(self.loss)}"
         )
 
@@ -85,9 +89,17 @@ class Advice:
     limit: float
     """What attacks may get beyond the control."""
     people: tuple[int, int]
-    """By how many plans were chosen, and by how many others that was confirmed."""
+    """By how many plans were chosen, and how many others there are to confirm it by."""
     tried: dict[str, Plan] = field(repr=False)
     """The plan of every trial by its label."""
+
+    @property
+    def whom(self) -> str:
+        """By how many people plans were chosen, and by how many confirmed, if any were."""
+        chosen, others = self.people
+        if any(one.confirmed is not None for one in self.plans):
+            return f"chosen on {chosen:,} people, confirmed on {others:,} others"
+        return f"tried on {chosen:,} people, confirmed on nobody yet ({others:,} are kept for it)"
 
     @property
     def best(self) -> Plan:
@@ -197,7 +209,7 @@ def _left(search: Search, shown: Sequence[Tried]) -> Iterator[tuple[str, str]]:
         name = climb.option.name
         if name in named:
             continue
-        own = [one for one in search.tried if one.option.name == name]
+        own = [t for t in search.tried if t.option.name == name and not t.trial.confirming]
         if name in offered:
             yield name, "a plan that is shown loses less, gives away less and changes no more"
         elif (own and not own[-1].trial.rough) or not climb.left:
@@ -297,10 +309,15 @@ def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
     """For each requirement the plan of least loss that breaks that one alone, where it would do."""
     best: dict[str, Obstacle] = {}
     most = max((one.figures.records for one in tried), default=0)
+    # One trial finds less than another, with fewer attacked or other people: the most counts.
+    got: dict[str, float] = {}
+    for one in tried:
+        had, now = got.get(one.figures.label, 0.0), one.figures.judged(ground.strict)
+        got[one.figures.label] = had if one.figures.failure else max(had, now)
     for one in tried:
         found = one.figures
         # What attacks get of some, or until the first succeeds, says of no limit that it will do.
-        attacks = found.judged(ground.strict) if not found.ended else math.inf
+        attacks = got[found.label] if not found.ended else math.inf
         if found.failure or found.records < most or one.trial.confirming:
             continue
         failing = {
@@ -369,8 +386,8 @@ def _frame(tried: Sequence[Tried]) -> pl.DataFrame:
                 "risk_low": one.figures.low,
                 "risk_high": one.figures.high,
                 "at_least": one.figures.ended,
-                "worst": one.figures.worst,
-                "broken": ", ".join(one.figures.broken),
+                "worst": one_line(one.figures.worst),
+                "broken": one_line(", ".join(one.figures.broken)),
                 "failure": one.figures.failure,
                 "making": one.figures.making,
                 "seconds": one.figures.cpu,

@@ -13,10 +13,15 @@ from ...release.plan.plan import Plan
 from ...release.report.page import Page, write_page
 from ...release.report.parts import Markup, clipped, count, join, paragraphs, table, tag
 from ...release.report.words import glossary
-from ..figure_files import image_of, write_by
+from ..figure_files import image_of
 from .answer import Advice, Advised, percent
 
 PAGE, TRIALS = "index.html", "trials.csv"
+_UNCONFIRMED = (
+    "It is not confirmed: the search was ended before it was tried on the people who had no part "
+    "in the choice. With more time or trials the same command goes on."
+)
+_ADVISED = re.compile(r"[1-5]-[A-Za-z0-9.-]+\.toml")
 TRIED = "tried"
 """A folder with the plan of every trial."""
 
@@ -26,13 +31,18 @@ def save(advice: Advice, folder: Path, text_of: Callable[[Plan], str] = Plan.to_
     names = file_names(advice)
     try:
         (folder / TRIED).mkdir(parents=True, exist_ok=True, mode=0o700)
+        for old in folder.iterdir():
+            # A plan of an earlier answer beside these would read as one of them. It was tried.
+            was = _ADVISED.fullmatch(old.name) and (folder / TRIED / old.name[2:]).is_file()
+            if was and old.name not in names.values():
+                old.unlink()
         for one in advice.plans:
             write_text(folder / names[one.label], text_of(one.plan), private=True)
         for label, plan in advice.tried.items():
             write_text(folder / TRIED / f"{_slug(label)}.toml", text_of(plan), private=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    write_by(folder / TRIALS, advice.trials.write_csv)
+    write_text(folder / TRIALS, advice.trials.write_csv(), private=True)
     page = folder / PAGE
     write_page(page, _page(advice, names))
     return page
@@ -48,7 +58,6 @@ def _slug(label: str) -> str:
 
 
 def _page(advice: Advice, names: dict[str, str]) -> str:
-    chosen, others = advice.people
     parts = []
     if advice.plans:
         parts.append(("plans", "What each was found to do", _figures(advice)))
@@ -58,8 +67,7 @@ def _page(advice: Advice, names: dict[str, str]) -> str:
     return Page(
         "Which method to take: Sfumato's advice",
         "Which method to take",
-        f"Tried on {chosen:,} people, confirmed on {others:,} others, "
-        f"by {count(advice.trials.height, 'trial')}.",
+        f"By {count(advice.trials.height, 'trial')}, {advice.whom}.",
         "it tells what attacks get of single releases, unrounded. It must not be published.",
         _verdict(advice, names),
         parts,
@@ -84,10 +92,12 @@ def _verdict(advice: Advice, names: dict[str, str]) -> Markup:
         if items
         else ""
     )
-    run = tag("p", "To run it: ", tag("code", f"sfumato protect {names[first.label]}"))
+    command = tag("code", f"sfumato protect {names[first.label]}")
+    run = tag("p", "To run it, in the folder of this page: ", command)
     head = tag("h2", f"Take {first.label}")
     state = "met" if first.confirmed is not None else "open"
-    return tag("section", head, _said(first), run, beside, class_=f"verdict {state}")
+    open_ = "" if first.confirmed is not None else tag("p", _UNCONFIRMED)
+    return tag("section", head, _said(first), open_, run, beside, class_=f"verdict {state}")
 
 
 def _said(one: Advised) -> Markup:
@@ -147,15 +157,18 @@ def _left(advice: Advice) -> Markup:
 
 def _how(advice: Advice) -> Markup:
     chosen, others = advice.people
+    both = (
+        "What was best was released from the second part too, with the first as the control: both "
+        "figures stand above."
+    )
     said = [
         f"The people were parted at random into {chosen:,} and {others:,}; whoever belongs "
         "together stayed together. Plans were tried on samples of the first part, the best of them "
-        "on all of it. Each was attacked by the red team, with the second part as the control. "
-        "What was best was released from the second part too, with the first as the control: both "
-        "figures stand above.",
+        "on all of it. Each was attacked by the red team, with the second part as the control.",
+        *[both] * any(one.confirmed is not None for one in advice.plans),
         "A release of everybody has twice as many people. What was promised is counted again when "
         "it is made, and attacks too, where the plan requires it (withstand).",
         f"Every trial is a row of {TRIALS}, with its seed; its plan is in {TRIED}/.",
-        *advice.notes,
+        *(f"{note[:1].upper()}{note[1:]}." for note in advice.notes),
     ]
     return paragraphs(said)

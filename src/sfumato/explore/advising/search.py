@@ -9,7 +9,7 @@ the people by whom it was chosen is confirmed on others.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -55,8 +55,14 @@ def rungs(people: int) -> list[Rung]:
     [4000, 15000, 15000]
     >>> [rung.records for rung in rungs(600_000)]
     [4000, 20000, 100000, 600000]
+    >>> [rung.said() for rung in rungs(400)]
+    ['400 people, 400 attacked', '400 people, 400 attacked', '400 people']
     """
-    found = [Rung(min(people, _FEW), 500, 0.7, 6), Rung(min(people, _MORE), 1_000, 0.25, 3)]
+    # No more can be attacked than there are; then a trial on the second is that on the first.
+    found = [
+        Rung(min(people, _FEW), min(people, 500), 0.7, 6),
+        Rung(min(people, _MORE), min(people, 1_000), 0.25, 3),
+    ]
     while (more := found[-1].records * _TIMES) * _TIMES <= 2 * people and more < people:
         found.append(Rung(more, 2_000, 0.15, 2))
     return [*found, Rung(people, None, 0.0, SHOWN, rough=False)]
@@ -207,13 +213,13 @@ class Search:
             return found.likely(self.ground.limit)
         return found.kept(self.ground.limit, self.ground.strict)
 
-    def _least(self, number: int) -> Figures | None:
+    def _least(self, number: int, but: Container[str] = ()) -> Figures | None:
         """The least loss of what keeps everything on a rung."""
         kept = [
             found
             for climb in self.climbs
             for found in climb.seen.get(number, {}).values()
-            if self._keeps(found)
+            if self._keeps(found) and found.label not in but
         ]
         return min(kept, key=lambda found: found.loss, default=None)
 
@@ -284,7 +290,8 @@ class Search:
         for climb in going:
             found = climb.best(number)
             if found is None:
-                climb.left = f"not tried: no {self.short or 'time'} was left"
+                more = "tried no further" if any(climb.seen.values()) else "not tried"
+                climb.left = f"{more}, for want of {self.short or 'time'}"
             elif not found.made:
                 climb.left = found.failure
             elif best is not None and found.loss > best.loss * (1 + rung.slack):
@@ -371,9 +378,15 @@ class Search:
                 self.shown.append(self._tried(found))
 
     def _so_far(self, last: int) -> None:
-        """Where the search was ended: the best of the highest rung, which nothing confirms."""
+        """Where the search was ended: the best of the highest rung that nothing refutes."""
+        refuted = {
+            one.figures.label
+            for one in self.tried
+            if not one.figures.rough and not self._keeps(one.figures)
+        }
         for number in range(last, -1, -1):
-            if (found := self._least(number)) is not None:
+            found = self._least(number, but=refuted)
+            if found is not None:
                 self.shown = [self._tried(found)]
                 return
 
