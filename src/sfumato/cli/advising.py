@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ..errors import InputError, OutputError, ParameterError
+from ..errors import OutputError, ParameterError
 from ..texts import one_line
 from . import base, show, stopping
 from .saying import say
@@ -74,6 +74,7 @@ def advise(
     from ..explore.advising.page import save
     from ..release.plan.plan import lines_of
     from ..release.plan.rewriting import rewritten
+    from .asking import asked, options_of
 
     show.load_plugins(plugin)
     stem = Path(source).name.partition(".")[0] or "data"
@@ -99,7 +100,9 @@ def advise(
     about = set(given) - {"seconds", "trials", "at_most", "require"}
     silent_ = not about and plan.purpose is None
     if ask or (ask is None and silent_ and sys.stdin.isatty() and not json):
-        purpose = _asked(table, purpose)
+        purpose = asked(table, purpose)
+        if again := options_of(purpose):
+            show.notes_aside(f"these answers as options, to give next time: {again}")
     _folder(folder)
     stopping.watch(folder / JOURNAL, what="has the trials so far: the same command goes on")
     with show.progress(quiet=json, name="advise") as tell, lines_of(base_folder):
@@ -206,77 +209,6 @@ def _required(given: list[str]) -> dict[str, Any]:
                 remedy="as in [require]: --require k-anonymity=5",
             ) from None
     return found
-
-
-# --- the questions ---
-
-
-def _asked(table: Table, purpose: Purpose) -> Purpose:
-    """The same with what five questions say; the answers so far are their defaults."""
-    from ..data.schema import Role
-
-    target = purpose.target or next((c.name for c in table.schema if c.role == Role.TARGET), "")
-    known = ",".join(purpose.attackers) or ",".join(
-        c.name for c in table.schema if c.role == Role.QUASI
-    )
-    uses = "; ".join(",".join(use) for use in purpose.uses)
-    names = ", ".join(table.names)
-    say(f"columns: {one_line(names)}\nFive questions; Enter takes what stands in brackets.\n",
-        file=sys.stderr)  # fmt: skip
-    said = {
-        "uses": _ask(
-            "Which columns will be analysed, alone or together?",
-            "What is not analysed may get coarse. age; income,region for two analyses; all pairs "
-            "of columns where you do not know.",
-            uses or "all",
-        ),
-        "target": _ask(
-            "Which column will a model predict from the others?",
-            "Then what models learn is kept first. none where there is no such model.",
-            target or "none",
-        ),
-        "attackers": _ask(
-            "Which columns may others know of a person?",
-            "By these people are looked for: what neighbours, colleagues and registers know. "
-            "Rather one too many.",
-            known or "none",
-        ),
-        "one-to-one": _ask(
-            "Must every row stay the row of one person (yes or no)?",
-            "Only where rows will be joined with other data of yours. Records drawn from a model "
-            "protect best, and are nobody's.",
-            "yes" if purpose.one_to_one else "no",
-        ),
-        "perturb": _ask(
-            "May values change at random (yes or no)?",
-            "Averages and models stand it well. No where each value must be true, if coarser.",
-            "yes" if purpose.perturb else "no",
-        ),
-    }
-    given: dict[str, Any] = {
-        "uses": [base.names(use) for use in said["uses"].split(";") if use.strip()],
-        "target": said["target"],
-        "attackers": base.names(said["attackers"]),
-    }
-    for key, nothing in (("uses", "all"), ("target", "none"), ("attackers", "none")):
-        if said[key].strip().lower() == nothing and nothing not in table.names:
-            given[key] = "" if key == "target" else []
-    for key in ("one-to-one", "perturb"):
-        given[key] = _yes(said[key])
-    words = {k: v for k, v in purpose.plan_words().items() if k != "weights" or given["uses"]}
-    return type(purpose).of({**words, **given}).checked(table.names)
-
-
-def _ask(question: str, reason: str, default: str) -> str:
-    say(f"{question}\n  {reason}", file=sys.stderr)
-    return str(typer.prompt("  ", default=default, err=True, prompt_suffix=""))
-
-
-def _yes(said: str) -> bool:
-    words = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
-    if said.strip().lower() not in words:
-        raise InputError(f"{said!r} is neither yes nor no", remedy="answer yes or no")
-    return words[said.strip().lower()]
 
 
 # --- the answer ---
