@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from ..errors import OutputError, ParameterError
+from ..errors import OutputError, ParameterError, SfumatoError
 from ..texts import one_line
 from . import base, show, stopping
 from .saying import say
@@ -80,7 +81,7 @@ def advise(
     stem = Path(source).name.partition(".")[0] or "data"
     folder = output or Path(f"{stem}-advice")
     _check(folder, replace=replace)
-    plan, text, base_folder, table = _read(source, input, folder)
+    plan, text, path, table = _read(source, input, folder)
     given: dict[str, Any] = {
         "uses": [base.names(use) for use in uses or ()],
         "weights": _numbers(weights),
@@ -88,12 +89,11 @@ def advise(
         "totals": base.names(totals),
         "one_to_one": one_to_one,
         "attackers": base.names(attackers),
-        "at_most": at_most,
-        "seconds": seconds,
-        "trials": trials,
         "require": _required(require or []),
     }
+    numbers = {"at_most": at_most, "seconds": seconds, "trials": trials}  # 0 is one, and refused
     given = {key: value for key, value in given.items() if value}
+    given |= {key: value for key, value in numbers.items() if value is not None}
     if not perturb:
         given["perturb"] = False
     purpose = _purpose(plan, given)
@@ -103,19 +103,27 @@ def advise(
         purpose = asked(table, purpose)
         if again := options_of(purpose):
             show.notes_aside(f"these answers as options, to give next time: {again}")
-    _folder(folder)
+    new = _folder(folder)
     stopping.watch(folder / JOURNAL, what="has the trials so far: the same command goes on")
-    with show.progress(quiet=json, name="advise") as tell, lines_of(base_folder):
-        found = find_out(
-            table,
-            purpose,
-            plan,
-            methods=base.names(methods),
-            seed=seed,
-            journal=folder / JOURNAL,
-            workers=workers,
-            progress=tell,
-        )
+    try:
+        # A bare file's draft lies nowhere, so that no line of it can be told.
+        told = lines_of(path) if path.is_file() else nullcontext()
+        with show.progress(quiet=json, name="advise") as tell, told:
+            found = find_out(
+                table,
+                purpose,
+                plan,
+                methods=base.names(methods),
+                seed=seed,
+                journal=folder / JOURNAL,
+                workers=workers,
+                progress=tell,
+            )
+    except SfumatoError:
+        if new:
+            with suppress(OSError):  # it stays if there are trials in it
+                folder.rmdir()
+        raise
     page = save(found, folder, lambda one: rewritten(text, one, folder))
     _show(found, page, json=json)
     if not found.plans:
@@ -137,13 +145,16 @@ def _check(folder: Path, *, replace: bool) -> None:
     base.require_folder(folder)
 
 
-def _folder(folder: Path) -> None:
+def _folder(folder: Path) -> bool:
+    """Make it, for its owner alone; whether it was not there."""
     from ..machine import cannot_write
 
+    new = not folder.is_dir()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
+    return new
 
 
 def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table]:

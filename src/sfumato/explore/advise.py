@@ -20,7 +20,7 @@ from .advising.loss import Loss
 from .advising.portfolio import attacked_by, nameless, portfolio
 from .advising.runner import Journal, Runner
 from .advising.search import Search
-from .advising.trials import Figures, People, without_attacks
+from .advising.trials import People, figures_of, without_attacks
 
 
 def advise(
@@ -90,7 +90,7 @@ def advise(
     utility = frozenset(
         r.name for r in chosen.requirements if getattr(r.thing, "about", "") == "utility"
     )
-    with Runner(ground, Figures, Journal(journal), workers) as runner:
+    with Runner(ground, figures_of, Journal(journal), workers) as runner:
         search = Search(
             ground, options, runner, utility, progress or silent, wish.seconds, wish.trials
         )

@@ -72,7 +72,7 @@ class Purpose(Declaration):
         try:
             _read(given)
         except SfumatoError as error:
-            raise ValueError(error.message) from None
+            raise ValueError(str(error)) from None
         return given
 
     @model_validator(mode="after")

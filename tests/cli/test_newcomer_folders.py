@@ -1,0 +1,102 @@
+"""`sfumato advise` with wrong files, folders of others and journals that somebody changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.test_cli import Ended as Ended
+from tests.cli.test_cli import sfumato as sfumato
+
+QUICK = ("--no-ask", "--workers", "1", "--trials", "3", "--methods", "univariate-synthesis")
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    frame = pl.DataFrame({
+        "age": [20 + i % 50 for i in range(240)],
+        "sex": ["m", "f"] * 120,
+        "sick": [i % 3 for i in range(240)],
+    })  # fmt: skip
+    frame.write_csv(tmp_path / "people.csv")
+    return tmp_path / "people.csv"
+
+
+def told(done: Ended, *words: str) -> None:
+    assert done.code in (2, 4), done.out + done.err
+    assert "Traceback" not in done.err
+    for word in words:
+        assert word in done.err, done.err
+
+
+def test_a_slip_leaves_no_folder(sfumato, people: Path, tmp_path: Path) -> None:
+    told(sfumato("advise", "peple.csv", *QUICK), "peple.csv")
+    told(sfumato("advise", "people.csv", *QUICK, "--uses", "agee"), 'did you mean "age"?')
+    told(sfumato("advise", "people.csv", *QUICK, "--totals", "sex"), "holds no numbers")
+    told(sfumato("advise", "people.csv", *QUICK, "--require", "k-anonymty=5"), "k-anonymity")
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+@pytest.mark.parametrize("option", ["--at-most", "--seconds", "--trials"])
+def test_a_zero_is_refused_and_not_taken_for_silence(sfumato, people: Path, option: str) -> None:
+    quick = [word for word in QUICK if word not in ("--trials", "3")]
+    told(sfumato("advise", "people.csv", *quick, option, "0"), option[2:])
+
+
+def test_folders_of_others_stay_as_they_are(sfumato, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("a")
+    told(sfumato("advise", "people.csv", *QUICK, "-o", "mine"), "not empty", "--output")
+    told(sfumato("advise", "people.csv", *QUICK, "-o", "people.csv"), "is a file")
+    told(sfumato("advise", "people.csv", *QUICK, "-o", "no/where"), "make it first")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["a.txt"]
+
+
+def _journal(sfumato, tmp_path: Path) -> list[dict]:
+    done = sfumato("advise", "people.csv", *QUICK)
+    assert done.code in (0, 3), done.err
+    path = tmp_path / "people-advice" / "trials.jsonl"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_changed_journal_is_not_believed_where_it_cannot_be(
+    sfumato, people: Path, tmp_path: Path
+) -> None:
+    lines = _journal(sfumato, tmp_path)
+    path = tmp_path / "people-advice" / "trials.jsonl"
+    for wrong in ({"risk": "none"}, {"parts": 3}, {"required": {"x": [1]}}, {"more": 1}):
+        path.write_text("".join(json.dumps({**line, **wrong}) + "\n" for line in lines))
+        done = sfumato("advise", "people.csv", *QUICK, "--replace")
+        assert done.code in (0, 3), done.err
+        kept = [json.loads(line) for line in path.read_text().splitlines()]
+        assert {line["label"]: line["risk"] for line in kept[-len(lines):]} == {
+            line["label"]: line["risk"] for line in lines
+        }  # fmt: skip
+
+
+def test_what_a_kill_leaves_of_a_first_line_is_in_nobodys_way(
+    sfumato, people: Path, tmp_path: Path
+) -> None:
+    _journal(sfumato, tmp_path)
+    folder = tmp_path / "people-advice"
+    (folder / "index.html").unlink()
+    first = (folder / "trials.jsonl").read_bytes()[:40]
+    (folder / "trials.jsonl").write_bytes(first)
+    assert sfumato("advise", "people.csv", *QUICK).code in (0, 3)
+
+
+def test_what_is_no_journal_is_told_and_left(sfumato, people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "people-advice"
+    folder.mkdir()
+    (folder / "trials.jsonl").write_text("my own notes\n")
+    told(sfumato("advise", "people.csv", *QUICK), "no journal of trials", "move it away")
+    assert (folder / "trials.jsonl").read_text() == "my own notes\n"
+    (folder / "trials.jsonl").unlink()
+    os.mkfifo(folder / "trials.jsonl")
+    told(sfumato("advise", "people.csv", *QUICK), "is no file")
