@@ -100,3 +100,44 @@ def test_what_is_no_journal_is_told_and_left(sfumato, people: Path, tmp_path: Pa
     (folder / "trials.jsonl").unlink()
     os.mkfifo(folder / "trials.jsonl")
     told(sfumato("advise", "people.csv", *QUICK), "is no file")
+
+
+def test_when_to_take_it_stands_before_how_it_works(sfumato) -> None:
+    told = sfumato("explain", "svd-swap").out
+    assert told.index("Take it when") < told.index("U D V'") < told.index("Parameters")
+
+
+def _tried(folder: Path) -> str:
+    (plan,) = (folder / "tried").glob("*.toml")
+    return plan.read_text()
+
+
+def test_plans_of_a_bare_file_say_what_is_done_and_not_what_a_draft_would(
+    sfumato, people: Path, tmp_path: Path
+) -> None:
+    sfumato("advise", "people.csv", *QUICK)
+    text = _tried(tmp_path / "people-advice")
+    assert "sure)" in text  # why a column has its role stays
+    for word in ("# use =", "# [require]", "# What is done", "map.methods"):
+        assert word not in text
+
+
+def test_a_file_with_a_set_is_compared_by_its_other_columns(sfumato, tmp_path: Path) -> None:
+    frame = pl.DataFrame({
+        "age": [20 + i % 50 for i in range(240)],
+        "sex": ["m", "f"] * 120,
+        "basket": [["milk", "beer"][: 1 + i % 2] for i in range(240)],
+    })  # fmt: skip
+    frame.write_parquet(tmp_path / "shop.parquet")
+    done = sfumato("advise", "shop.parquet", *QUICK)
+    assert done.code in (0, 3), done.err
+    assert "basket: a set is left out" in done.err
+    text = _tried(tmp_path / "shop-advice")
+    assert "sets =" not in text
+    assert '["basket"]' in text
+
+
+def test_where_nothing_can_be_compared_it_is_said_why(sfumato, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": range(100), "key": [f"k{i}" for i in range(100)]})
+    frame.write_csv(tmp_path / "keys.csv")
+    told(sfumato("advise", "keys.csv", *QUICK), "id is identifier", "sfumato init FILE")

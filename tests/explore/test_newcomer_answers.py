@@ -158,3 +158,19 @@ def test_the_page_says_where_nothing_is_confirmed(wild: Path) -> None:
     sure = page.save(_of(("one",)), wild).read_text()
     assert "not confirmed" not in sure
     assert "both figures stand above" in sure
+
+
+def test_what_few_people_cannot_rule_out_is_told() -> None:
+    def figures(high: float) -> Any:
+        return lambda trial: _figures(trial, 0.01, 0.1, high=high)
+
+    (few,) = _advice(_search(figures(0.6), trials=50, names=("one",))).plans
+    assert "nobody found beyond chance, but 60 % is not ruled out" in few.why
+    (many,) = _advice(_search(figures(0.04), trials=50, names=("one",))).plans
+    assert "nobody found beyond chance (at most 4.0 % with 95 % confidence)" in many.why
+
+
+def test_an_estimate_above_the_limit_advises_nothing_unconfirmed() -> None:
+    found = _advice(_search(lambda trial: _figures(trial, 0.07, 0.1), trials=3, names=("one",)))
+    assert not found.plans
+    assert found.short == "trials"

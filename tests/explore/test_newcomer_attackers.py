@@ -19,4 +19,4 @@ def test_a_name_that_others_know_is_not_published_for_that() -> None:
         assert "name" in option.plans[0].steps[0].touches(table)
         assert option.plans[0].steps[0].use.name == "drop"
     advice = sf.advise(table, wish, methods=["univariate-synthesis"], workers=1)
-    assert any(note.startswith("name: left out") for note in advice.notes)
+    assert any("left out, whoever knows them: name (identifier)" in n for n in advice.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tomllib
 from contextlib import nullcontext, suppress
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 JOURNAL = "trials.jsonl"
 _DRAFT = "draft.toml"
+_MORE = {"time": "--seconds", "trials": "--trials"}
 
 
 @base.app.command()
@@ -161,7 +163,7 @@ def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table
     """The plan, its text, where it is, and the records; of a bare file its draft, of which only
     the columns stay."""
     from ..release.plan.draft import draft_plan
-    from ..release.plan.plan import Plan
+    from ..release.plan.plan import Input, Plan
     from ..release.records.run import read_input, source_of
 
     if Path(source).suffix == ".toml" and not input.endswith(".toml"):
@@ -178,8 +180,11 @@ def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table
         with show.progress(quiet=True):
             text = draft_plan(source, path=base.source_of(source, folder), output=str(release))
         drafted = Plan.parse(text, base=folder)
-        # What a draft requires and does is what is in question here.
-        plan = Plan(columns=drafted.columns, input=drafted.input, output=drafted.output)
+        # What a draft requires and does is what is in question here; and so is that it makes sets
+        # of all columns, for a search among sets.
+        reading = drafted.input.model_copy(update={"sets": Input().sets})
+        plan = Plan(columns=drafted.columns, input=reading, output=drafted.output)
+        text = "" if drafted.input.sets else text.partition("\n# What is done, in this order.")[0]
         records, path = source, folder / _DRAFT
         table, _ = read_input(plan, folder)
     written = plan.output.model_copy(update={"path": _beside(release, folder)})
@@ -242,6 +247,8 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
     say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {page}  (keep it private)")
+    if found.short:
+        say(f"to go on from here: the same with --replace and more {_MORE[found.short]}")
     if found.plans:
         first = page.parent / names[found.plans[0].label]
-        say(f"read the first plan, then: sfumato protect {first}")
+        say(f"read the first plan, then: sfumato protect {shlex.quote(str(first))}")

@@ -116,11 +116,11 @@ def _left_out(people: Table, dropped: frozenset[str], wish: Purpose) -> list[str
         )
     if open_:
         said.append(f"{', '.join(open_)}: left out, since no role says what it tells of a person")
-    if named := [n for n in wish.attackers if people.schema[n].role in SET_ASIDE]:
-        said.append(
-            f"{', '.join(named)}: left out, whoever knows it; where it names nobody, give it "
-            "another role in [columns] of a plan"
-        )
+    away = [c for c in people.schema if c.role in SET_ASIDE and c.name in dropped]
+    if away:
+        named = ", ".join(f"{c.name} ({c.role})" for c in away)
+        known = ", whoever knows them" if any(c.name in wish.attackers for c in away) else ""
+        said.append(f"left out{known}: {named}; a plan may give another role in [columns]")
     return said
 
 

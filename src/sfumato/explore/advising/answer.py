@@ -92,6 +92,8 @@ class Advice:
     """By how many plans were chosen, and how many others there are to confirm it by."""
     tried: dict[str, Plan] = field(repr=False)
     """The plan of every trial by its label."""
+    short: str = ""
+    """What ended before the search did: time, trials or nothing."""
 
     @property
     def whom(self) -> str:
@@ -178,6 +180,7 @@ def answer(search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] 
         ground.limit,
         (ground.chosen.height, ground.confirming.height),
         {one.trial.label: plan_of(one.trial.plan) for one in search.tried},
+        search.short,
     )
 
 
@@ -264,6 +267,8 @@ def _attacks(both: Sequence[Figures], ground: People) -> str:
     high = max(one.high for one in both)
     sure = f"at most {percent(high)}" + " with 95 % confidence" * (high <= ground.limit)
     if all(one.low <= 0 for one in both):
+        if high > ground.limit:  # so few people would not show more
+            return f"nobody found beyond chance, but {percent(high)} is not ruled out"
         return f"nobody found beyond chance ({sure})"
     name = worst.worst.partition(":")[0]
     return f"attacks get {percent(worst.risk)} beyond chance ({name}; {sure})"

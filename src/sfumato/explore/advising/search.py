@@ -242,7 +242,8 @@ class Search:
         ]
         said = f"tried on {rung.said()}"
         done = self._done
-        self.tell(f"{len(trials)} plans {said}", done, done + len(trials))
+        plans = "1 plan" if len(trials) == 1 else f"{len(trials)} plans"
+        self.tell(f"{plans} {said}", done, done + len(trials))
         found: dict[int, Figures] = {}
         running = self.runner.run(trials)
         for i, figures in running:
@@ -378,14 +379,11 @@ class Search:
                 self.shown.append(self._tried(found))
 
     def _so_far(self, last: int) -> None:
-        """Where the search was ended: the best of the highest rung that nothing refutes."""
-        refuted = {
-            one.figures.label
-            for one in self.tried
-            if not one.figures.rough and not self._keeps(one.figures)
-        }
+        """Where the search was ended: the best of the highest rung that no trial speaks against."""
+        limit, strict = self.ground.limit, self.ground.strict
+        against = {t.figures.label for t in self.tried if not t.figures.kept(limit, strict)}
         for number in range(last, -1, -1):
-            found = self._least(number, but=refuted)
+            found = self._least(number, but=against)
             if found is not None:
                 self.shown = [self._tried(found)]
                 return
