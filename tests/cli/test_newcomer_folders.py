@@ -141,3 +141,26 @@ def test_where_nothing_can_be_compared_it_is_said_why(sfumato, tmp_path: Path) -
     frame = pl.DataFrame({"id": range(100), "key": [f"k{i}" for i in range(100)]})
     frame.write_csv(tmp_path / "keys.csv")
     told(sfumato("advise", "keys.csv", *QUICK), "id is identifier", "sfumato init FILE")
+
+
+def test_what_is_required_stands_once_in_the_plans_and_they_can_be_advised_on(
+    sfumato, people: Path, tmp_path: Path
+) -> None:
+    sfumato("advise", "people.csv", *QUICK, "--require", "k-anonymity=2", "--attackers", "sex")
+    (plan,) = (tmp_path / "people-advice" / "tried").glob("*.toml")
+    text = plan.read_text()
+    assert text.count("k-anonymity") == 1
+    done = sfumato("advise", str(plan), *QUICK[1:], "-o", "again")
+    assert done.code in (0, 3), done.err
+    assert "Five questions" not in done.err
+    given = tmp_path / "again" / "tried" / "the-plan-as-it-is.toml"
+    assert given.read_text().count("k-anonymity") == 1
+
+
+def test_a_purpose_that_names_no_column_is_told_by_its_line(sfumato, people: Path) -> None:
+    sfumato("init", "people.csv", "-o", "p.toml")
+    lines = [*Path("p.toml").read_text().splitlines(), "[purpose]", 'uses = ["age", "sexx"]']
+    Path("p.toml").write_text("\n".join(lines) + "\n")
+    done = sfumato("advise", "p.toml", *QUICK[1:])
+    told(done, "sexx", 'did you mean "sex"?')
+    assert int(done.err.split("line ")[1].split()[0]) in (len(lines), len(lines) - 1)

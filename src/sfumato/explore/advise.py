@@ -96,9 +96,12 @@ def advise(
         )
         search.run()
 
+    # What a bare file's purpose requires is said by [require] of its plans, and once.
+    said = wish.model_copy(update={"require": {}})
+
     def ready(tried: Plan) -> Plan:
         return chosen.with_(
-            steps=tried.steps, columns=_columns(chosen, people), purpose=wish, map=None, tune=None
+            steps=tried.steps, columns=_columns(chosen, people), purpose=said, map=None, tune=None
         )
 
     return answer(search, wish, ready, _left_out(people, dropped, wish))
