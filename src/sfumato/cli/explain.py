@@ -142,6 +142,10 @@ def taking(found: dict[str, Any]) -> list[str]:
     return told
 
 
+def _indented(text: str) -> str:
+    return f"  {text}\n".replace("\n", "\n  ").rstrip() + "\n"
+
+
 def explain(name: str, *, json: bool) -> None:
     """Print what there is to know."""
     found = facts(find(name))
@@ -149,10 +153,13 @@ def explain(name: str, *, json: bool) -> None:
         print_json(found)
         return
     say(f"{found['name']} ({found['kind']})")
-    say(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
-    if found["candidate"]:
+    first, _, rest = found["about"].partition("\n\n")
+    say(_indented(first))
+    if found["candidate"]:  # before all that is to be known of it
         say(*taking(found["candidate"]), sep="\n")
         say("`sfumato advise FILE` tries it on a file, beside the others.\n")
+    if rest:
+        say(_indented(rest))
     if found["acts_on"]:
         say(f"Acts on: {found['acts_on']}\n")
     if found["parameters"]:

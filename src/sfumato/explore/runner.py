@@ -34,6 +34,8 @@ PATIENCE = 2.0
 WORKER = Path(__file__).with_name("worker.py")
 _FORM = 1
 """Of the lines of a journal."""
+_BEGIN = b'{"form": '
+_ELSE = "move it away, or name another place"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -91,16 +93,17 @@ class Journal:
         self.known: dict[str, dict[str, Any]] = {}
         if self.path is None:
             return
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
+            raise InputError(f"{self.path} is no file", remedy=_ELSE)
         try:
             lines = self.path.read_bytes().splitlines() if self.path.exists() else []
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error}") from error
         for line in lines:
             self._take(line)
-        if lines and not self.known:
-            raise InputError(
-                f"{self.path} is no journal of trials", remedy="name a file that is not there yet"
-            )
+        # What a kill left of the very first line is a journal, too.
+        if lines and not self.known and (len(lines) > 1 or not lines[0].startswith(_BEGIN)):
+            raise InputError(f"{self.path} is no journal of trials", remedy=_ELSE)
         # Without what a kill left of a line, to which the next would be appended.
         told = [self._line(key, words) for key, words in self.known.items()]
         write_text(self.path, "".join(told), private=True)
@@ -218,17 +221,23 @@ class Runner:
         keys: list[str] = []
         if self.journal.path is not None:
             keys = [digest(self.ground.key, job.key) for job in jobs]
-            for i in [i for i in left if keys[i] in self.journal.known]:
-                left.remove(i)
-                yield i, self._made(self.journal.known[keys[i]])
+            noted = {i: self._noted(keys[i]) for i in left}
+            left = [i for i in left if noted[i] is None]
+            yield from ((i, found) for i, found in noted.items() if found is not None)
         for i, found in self._done(left, jobs):
             self.new += 1
             if keys:
                 self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
             yield i, found
 
-    def _made(self, words: dict[str, Any]) -> Any:
-        return self.result(**_tupled(words))
+    def _noted(self, key: str) -> Any:
+        """What the journal says of a trial; None where that is nothing, or cannot be."""
+        if key not in self.journal.known:
+            return None
+        try:
+            return self.result(**_tupled(self.journal.known[key]))
+        except (TypeError, ValueError):
+            return None
 
     def _done(self, left: Iterable[int], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = list(left)

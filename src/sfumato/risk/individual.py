@@ -164,7 +164,9 @@ class _Individual(ClassRisk):
                 remedy='missing = "category", or give no reference table',
             )
         holds = self.reference == "population"
-        found = population_of(context.pair, table, reference, holds_sample=holds, grouping=grouping)
+        found = population_of(
+            context.pair, table, reference, holds_sample=holds, grouping=grouping
+        )
         return found.sizes, found.facts
 
 

@@ -26,8 +26,12 @@ WAN = (
 )
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Benefit = Annotated[_Positive, Field(description="what a record brings that is published as it is")]
-Penalty = Annotated[_Amount, Field(description="what a record costs that is attacked with success")]
+Benefit = Annotated[
+    _Positive, Field(description="what a record brings that is published as it is")
+]
+Penalty = Annotated[
+    _Amount, Field(description="what a record costs that is attacked with success")
+]
 Gain = Annotated[_Positive, Field(description="what an attacker gains by a record that is found")]
 Cost = Annotated[_Positive, Field(description="what one attempt costs an attacker")]
 Intruder = Annotated[

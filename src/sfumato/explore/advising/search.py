@@ -55,8 +55,14 @@ def rungs(people: int) -> list[Rung]:
     [4000, 15000, 15000]
     >>> [rung.records for rung in rungs(600_000)]
     [4000, 20000, 100000, 600000]
+    >>> [rung.said() for rung in rungs(400)]
+    ['400 people, 400 attacked', '400 people, 400 attacked', '400 people']
     """
-    found = [Rung(min(people, _FEW), 500, 0.7, 6), Rung(min(people, _MORE), 1_000, 0.25, 3)]
+    # No more can be attacked than there are; then a trial on the second is that on the first.
+    found = [
+        Rung(min(people, _FEW), min(people, 500), 0.7, 6),
+        Rung(min(people, _MORE), min(people, 1_000), 0.25, 3),
+    ]
     while (more := found[-1].records * _TIMES) * _TIMES <= 2 * people and more < people:
         found.append(Rung(more, 2_000, 0.15, 2))
     return [*found, Rung(people, None, 0.0, SHOWN, rough=False)]
@@ -238,7 +244,8 @@ class Search:
         ]
         said = f"tried on {rung.said()}"
         done = self._done
-        self.tell(f"{len(trials)} plans {said}", done, done + len(trials))
+        plans = "1 plan" if len(trials) == 1 else f"{len(trials)} plans"
+        self.tell(f"{plans} {said}", done, done + len(trials))
         found: dict[int, Figures] = {}
         running = self.runner.run(trials)
         for i, figures in running:
@@ -286,7 +293,8 @@ class Search:
         for climb in going:
             found = climb.best(number)
             if found is None:
-                climb.left = f"not tried: no {self.short or 'time'} was left"
+                more = "tried no further" if any(climb.seen.values()) else "not tried"
+                climb.left = f"{more}, for want of {self.short or 'time'}"
             elif not found.made:
                 climb.left = found.failure
             elif best is not None and found.loss > best.loss * (1 + rung.slack):

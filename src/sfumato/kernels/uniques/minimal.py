@@ -182,7 +182,9 @@ class _Search:
                 twins = groups.rows[groups.starts[:-1]]
                 yield self._begin(i, np.concatenate((own, twins)), own.size, work)
 
-    def _begin(self, i: int, rows: Codes, single: int, work: Scratch) -> tuple[int, _Table, _Found]:
+    def _begin(
+        self, i: int, rows: Codes, single: int, work: Scratch
+    ) -> tuple[int, _Table, _Found]:
         mine, person = np.arange(rows.size) < single, self.person
         own = np.where(mine, rows, np.int32(-1))
         if person is not None:

@@ -42,7 +42,7 @@ class Mdav(WithinBlocks, Microaggregator):
         ladder=GROUPS,
         usual=1,
         scopes=("quasi", "all"),
-        # With a hierarchy of 269 postal codes; 200,000: 100 and 2.9. A million without them: 3.6, 0.53.
+        # With a hierarchy of 269 postal codes (200,000: 100 and 2.9); a million without: 3.6, 0.53.
         tenth=(28, 1.6),
     )
 

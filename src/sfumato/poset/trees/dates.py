@@ -81,7 +81,7 @@ class DateTree(PosetSource):
                 remedy = 'leave one out, or write ["week", "iso-year"]'
             else:
                 remedy = "leave one out"
-            raise ValueError(f"not every {fine} lies within one {coarse} -> {remedy}")
+            raise ValueError(f'not every {fine} lies within one {coarse} -> {remedy}')
         return levels
 
     def bind(self, domain: Sequence[Any], counts: np.ndarray | None = None) -> Tree:

@@ -62,11 +62,11 @@ class OrderTree(PosetSource):
     order: tuple[str, ...] = Field(
         (), description="all values that the column can have, in their order; needed"
     )
-    groups: tuple[Annotated[int, Field(ge=2)] | tuple[Annotated[int, Field(ge=1)], ...], ...] = (
-        Field(
-            min_length=1,
-            description="for each level how many neighbours join: a number, or a list of each group's",
-        )
+    groups: tuple[
+        Annotated[int, Field(ge=2)] | tuple[Annotated[int, Field(ge=1)], ...], ...
+    ] = Field(
+        min_length=1,
+        description="for each level how many neighbours join: a number, or a list of each group's",
     )
     names: tuple[tuple[str, ...], ...] = Field(
         (), description="for each level the names of its groups, an empty list for those by pattern"
