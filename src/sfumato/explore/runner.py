@@ -96,13 +96,14 @@ class Journal:
         if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
             raise InputError(f"{self.path} is no file", remedy=_ELSE)
         try:
-            lines = self.path.read_bytes().splitlines() if self.path.exists() else []
+            held = self.path.read_bytes() if self.path.exists() else b""
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error}") from error
-        for line in lines:
+        for line in held.splitlines():
             self._take(line)
         # What a kill left of the very first line is a journal, too.
-        if lines and not self.known and (len(lines) > 1 or not lines[0].startswith(_BEGIN)):
+        begun = held.startswith(_BEGIN) and b"\n" not in held
+        if held and not self.known and not begun:
             raise InputError(f"{self.path} is no journal of trials", remedy=_ELSE)
         # Without what a kill left of a line, to which the next would be appended.
         told = [self._line(key, words) for key, words in self.known.items()]
