@@ -100,13 +100,15 @@ def advise(
     own = {name for step in chosen.steps for name in step.touches(people)}
     open_ = frozenset(c.name for c in people.schema if c.role == Role.UNDECIDED) - own
     read = chosen.input.model_copy(update={"others": DROP}) if open_ else chosen.input
+    # What it requires stands in [require] of the plans, and is not to be required once more.
+    said = wish.model_copy(update={"require": {}})
 
     def ready(tried: Plan) -> Plan:
         return chosen.with_(
             steps=_without(tried.steps, open_),
             columns=_columns(chosen, people, open_),
             input=read,
-            purpose=wish,
+            purpose=said,
             map=None,
             tune=None,
         )

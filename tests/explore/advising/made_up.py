@@ -28,6 +28,7 @@ class Ground:
     change: Callable[[Trial, Figures], Figures] = lambda trial, found: found
     asked: list[Trial] = field(default_factory=list)
     key: str = "made up"
+    seed: int = 0
     broken_at: int | None = None
 
     def __post_init__(self) -> None:
