@@ -100,7 +100,7 @@ def advise(
     own = {name for step in chosen.steps for name in step.touches(people)}
     open_ = frozenset(c.name for c in people.schema if c.role == Role.UNDECIDED) - own
     read = chosen.input.model_copy(update={"others": DROP}) if open_ else chosen.input
-    # What a bare file's purpose requires is said by [require] of its plans, and once.
+    # What it requires stands in [require] of the plans, and is not to be required once more.
     said = wish.model_copy(update={"require": {}})
 
     def ready(tried: Plan) -> Plan:

@@ -152,6 +152,17 @@ def test_what_is_required_holds(monkeypatch) -> None:
         assert set(few["broken"]) == {"k-anonymity"}
 
 
+def test_a_plan_that_was_advised_can_be_advised_again(monkeypatch) -> None:
+    calm(monkeypatch)
+    words = {"require": {"k-anonymity": 5}, "uses": ["age"]}
+    best = sf.advise(table(), words, methods=CLASSES, workers=1).best
+    again = sf.advise(people(), None, best, methods=CLASSES, workers=1).best
+    assert again.requirements == best.requirements
+    assert [r.name for r in best.requirements] == ["k-anonymity"]
+    assert again.purpose == best.purpose
+    assert again.columns == best.columns
+
+
 def test_a_requirement_out_of_reach_is_named(monkeypatch) -> None:
     calm(monkeypatch)
     words = {"require": {"k-anonymity": 10, "marginals": {"at-most": 0.001}}}

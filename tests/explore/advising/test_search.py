@@ -15,6 +15,8 @@ from sfumato.explore.advising.trials import Figures, Trial
 from sfumato.release.plan.plan import Purpose
 from tests.explore.advising.made_up import LIMIT, Ladder, first, made_up, options, searched
 
+CLOSE = 1 / 0.98
+"""What is nearer to the best is as good."""
 _SHARE = st.floats(0.0, 0.3).map(lambda x: round(x, 4))
 
 
@@ -46,7 +48,7 @@ def test_what_it_finds_is_the_best_of_all(drawn: tuple[dict[str, Ladder], dict[s
     if best is None:
         assert not search.shown
         return
-    assert search.shown[0].figures.loss == best
+    assert best <= search.shown[0].figures.loss <= best * CLOSE
     assert len(search.shown) <= searching.SHOWN
     for one in search.shown:
         assert one.figures.risk <= LIMIT
@@ -67,7 +69,7 @@ def test_samples_that_say_little_do_not_mislead_it(
     best = least(found)
     assert bool(search.shown) == (best is not None)
     if best is not None:
-        assert search.shown[0].figures.loss == best
+        assert best <= search.shown[0].figures.loss <= best * CLOSE
 
 
 def test_samples_grow_to_everybody() -> None:
@@ -100,6 +102,18 @@ def test_what_is_dominated_is_left_early() -> None:
     # Looking at everything on everybody would be 88 trials, and as many to confirm.
     full = [one for one in ground.asked if one.records == 200_000]
     assert len(full) <= 8
+
+
+def test_what_loses_more_than_it_seemed_does_not_end_the_search() -> None:
+    """Of the first option the second setting is as good as nothing lost, and gets a bit too much;
+    the third loses more than what the other option does."""
+    found = {
+        "a": [(0.0, 0.25), (0.0, 0.0625), (0.25, 0.0)],
+        "b": [(0.0, 0.25), (0.125, 0.25), (0.126, 0.0)],
+    }
+    ground = made_up(found, change=lambda trial, made: replace(made, low=0.0))
+    search = searched(ground, options(found))
+    assert [one.figures.label for one in search.shown] == ["b 2", "a 2"]
 
 
 def test_a_start_that_is_too_strong_is_not_the_end() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.explore.advising import trials
 from sfumato.explore.advising.answer import _attacks, _moved, _points
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.trials import Figures, People, Trial
@@ -133,6 +134,17 @@ def test_what_fails_is_noted_and_raises_nothing(monkeypatch) -> None:
     assert none.failure
     assert not none.kept(1.0, strict=False)
     assert not none.likely(1.0)
+
+
+def test_a_fault_of_a_method_ends_its_trial_alone(monkeypatch) -> None:
+    def attempt(*_: object) -> None:
+        raise np.linalg.LinAlgError("no \x1b[2J convergence")
+
+    monkeypatch.setattr(trials, "attempt", attempt)
+    made = ground(table()).tried(trial())
+    assert made.failure.startswith("it failed by a fault of its own (LinAlgError: no ")
+    assert "\x1b" not in made.failure
+    assert not made.made
 
 
 def test_an_attack_that_is_certain_of_somebody_is_told() -> None:

@@ -23,6 +23,8 @@ SHOWN = 5
 """Plans that are shown at most."""
 _NEAR = 2.0
 """Plans that come as near to the limit as so many times it on a sample are tried on everybody."""
+_CLOSE = 0.02
+"""A plan that may lose less than the best by no more than this share of it is not sought."""
 _BESIDE = 2_000
 """People attacked in a release that is shown beside the best: the fewest that show anything."""
 _NEAREST = 3
@@ -330,14 +332,17 @@ class Search:
             for loss, setting in self._worth(climb)
         ]
         heapify(pool)
-        while pool and not (self.shown and self.shown[0].figures.loss <= pool[0][0]):
+        best: Figures | None = None
+        # More protection may lose more than it seemed to: whatever may lose less is tried as well.
+        while pool and (best is None or pool[0][0] < best.loss * (1 - _CLOSE)):
             loss, place, setting = heappop(pool)
             climb = self.climbs[place]
             if not self._both([(climb, setting)], last, rung):
                 return
             found = climb.seen[last][setting]
             if self._stands(found):
-                if not self.shown or found.loss < self.shown[0].figures.loss:
+                if best is None or found.loss < best.loss:
+                    best = found
                     self.shown = [self._tried(found)]
                 continue
             above = max(climb.seen[last]) + 1
@@ -347,13 +352,17 @@ class Search:
     def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
         """Settings worth a trial on everybody, and what each loses at least."""
         seen = next((climb.seen[n] for n in sorted(climb.seen, reverse=True) if climb.seen[n]), {})
-        for setting, found in seen.items():
-            if self._near(found) and (setting == climb.at or not climb.left):
-                yield found.loss, setting
-        stands = seen.get(climb.at)
-        more = climb.at + 1 < len(climb.option.plans)
-        if climb.left and more and stands is not None and stands.made and not self._near(stands):
-            yield stands.loss, climb.at + 1
+        near = [setting for setting, found in seen.items() if self._near(found)]
+        if not climb.left:
+            yield from ((seen[setting].loss, setting) for setting in near)
+            return
+        # What was left was not sought to the end: its weakest setting that may do.
+        weak, _, _ = self._sorted(climb, seen)
+        low = max((setting for setting in weak if setting not in near), default=-1)
+        if low + 1 in near or low < 0:
+            yield from ((seen[setting].loss, setting) for setting in sorted(near)[:1])
+        elif low + 1 < len(climb.option.plans) and seen[low].made:
+            yield seen[low].loss, low + 1
 
     def _near(self, found: Figures) -> bool:
         """Whether a plan that was tried on a sample is worth a trial on everybody."""
@@ -381,6 +390,10 @@ class Search:
         offered = []
         for climb in self.climbs:
             at, known = self._known(climb)
+            stood = [found for found in climb.seen.get(last, {}).values() if self._stands(found)]
+            if stood and climb.option is not chosen.option:
+                self.shown.append(self._tried(min(stood, key=lambda found: found.loss)))
+                continue
             if climb.option is chosen.option:
                 at = chosen.setting + 1
             elif known is None or not self._keeps(known):
@@ -391,7 +404,7 @@ class Search:
         # The climbs are in order; the first of a family is its best.
         firsts = {climb.option.family: climb for climb, _ in reversed(offered)}
         offered.sort(key=lambda one: firsts[one[0].option.family] is not one[0])
-        wave = offered[: SHOWN - 1]
+        wave = offered[: max(SHOWN - len(self.shown), 0)]
         if wave:
             few = None if self.ground.strict else _BESIDE
             self._both(wave, last + 1, rung._replace(attacked=few))

@@ -217,6 +217,9 @@ class People:
             return replace(found, failure=failure, cpu=time.process_time() - began)
         except SfumatoError as error:
             return replace(found, failure=one_line(str(error)), cpu=time.process_time() - began)
+        except Exception as error:  # the other trials are worth hours
+            told = f"it failed by a fault of its own ({type(error).__name__}: {error})"
+            return replace(found, failure=one_line(told), cpu=time.process_time() - began)
         told = attacks.detail["attacks"]
         best = max(told, key=lambda name: float(told[name]["advantage"]), default="")
         one = told.get(best, {"advantage": 1.0, "interval": (1.0, 1.0), "worst": "", "people": 0})
