@@ -9,13 +9,11 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..data.schema import SET_ASIDE, Role
 from ..errors import InputError, SchemaError, SfumatoError
 from ..texts import one_line
 from . import base
-from .saying import say
+from .saying import prompted, say
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -137,7 +135,7 @@ def _ask(
     _tell(question)
     _tell(reason, indent="  ")
     while True:
-        said = str(typer.prompt(" ", default=default, err=True))
+        said = prompted(" ", default)
         if said.strip() == default:
             return unchanged  # by its name, which may be longer or wilder than what was shown
         try:
