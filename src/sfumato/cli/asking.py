@@ -96,7 +96,7 @@ def asked(table: Table, purpose: Purpose) -> Purpose:
     )
     given |= _ask(
         "May values change at random (yes or no)?",
-        "Averages and models stand it well. No where each value must be true, if coarser.",
+        "Averages and models stand it well. After no, values get coarser, or the mean of a group.",
         "yes" if purpose.perturb else "no",
         {"perturb": purpose.perturb},
         lambda said: {"perturb": _yes(said)},
