@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..data.people.repeated import people_counted
 from ..data.schema import SET_ASIDE, Kind, Role
 from ..data.table import DROP, Table
 from ..errors import ParameterError
@@ -133,6 +134,11 @@ def _left_out(people: Table, dropped: frozenset[str], wish: Purpose) -> list[str
         named = ", ".join(f"{c.name} ({c.role})" for c in away)
         known = ", whoever knows them" if any(c.name in wish.attackers for c in away) else ""
         said.append(f"left out{known}: {named}; a plan may give another role in [columns]")
+    if several := people_counted(people):
+        said.append(
+            f"{several}: what is called people here are records, and a group of k records may be "
+            "of fewer people; k-anonymity in [require] counts people"
+        )
     return said
 
 
