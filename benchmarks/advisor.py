@@ -21,14 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import crc
+import numpy as np
 import polars as pl
+import show
 from casc import data_folder
 
 import sfumato as sf
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.portfolio import portfolio
-from sfumato.explore.advising.runner import Journal, Runner
+from sfumato.explore.advising.search import short_of
 from sfumato.explore.advising.trials import Figures, People, Trial
+from sfumato.explore.runner import Journal, Runner
 from sfumato.release.plan.plan import Plan
 from sfumato.release.plan.purpose import Purpose
 
@@ -83,6 +86,8 @@ class Grid(NamedTuple):
     """What every plan does, on the people by whom it is chosen."""
 
     figures: dict[str, Figures]
+    options: dict[str, tuple[str, ...]]
+    """Labels of the plans of each method or chain."""
     best: Figures | None
     limit: float
     cpu: float
@@ -118,7 +123,72 @@ def grid(table: sf.Table, kept: Path | None, workers: int, quick: bool) -> Grid:
             if other.kept(ground.limit, ground.strict):
                 best = one
                 break
-    return Grid(found, best, ground.limit, cpu, time.monotonic() - began)
+    labels = {option.name: option.labels for option in options}
+    return Grid(found, labels, best, ground.limit, cpu, time.monotonic() - began)
+
+
+def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: int) -> Row:
+    """What the adviser takes, beside what the grid says of it."""
+    began = time.monotonic()
+    found = sf.advise(table, seed=seed, journal=kept, workers=workers)
+    row: Row = {
+        "seed": seed,
+        "trials": found.trials.height,
+        "cpu": float(found.trials["seconds"].sum()),
+        "wall": time.monotonic() - began,
+        "chosen": "",
+    }
+    if not found.plans:
+        return row
+    first = found.plans[0]
+    beside = of.figures.get(first.label)
+    return row | {
+        "chosen": first.label,
+        "loss": first.figures.loss,
+        "confirmed": None if first.confirmed is None else first.confirmed.loss,
+        "risk": first.figures.risk,
+        "risk confirmed": None if first.confirmed is None else first.confirmed.risk,
+        "grid": None if beside is None else beside.loss,
+        "stands": beside is not None and beside.kept(of.limit, False),
+    }
+
+
+def by_method(name: str, of: Grid) -> str:
+    """The least loss of each method that keeps the limit; else what its attacks get at least."""
+    lines = []
+    for option, labels in of.options.items():
+        made = [one for one in map(of.figures.get, labels) if one is not None and one.made]
+        kept = [one for one in made if one.kept(of.limit, False)]
+        if kept:
+            one = min(kept, key=lambda one: one.loss)
+            lines.append([option, one.label, f"{one.loss:.4f}", f"{one.risk:.4f}", ""])
+        elif made:
+            one = min(made, key=lambda one: (bool(one.broken), one.risk))
+            lines.append([option, one.label, f"{one.loss:.4f}", f"{one.risk:.4f}", short_of(one)])
+    lines.sort(key=lambda line: (bool(line[-1]), float(line[2])))
+    return show.table(f"{name}, by method", ["method", "plan", "loss", "beyond", "fails"], lines)
+
+
+def told(name: str, of: Grid, rows: list[Row]) -> str:
+    """One table a file."""
+    best = of.best
+    title = f"{name}: the grid tried {len(of.figures)} plans in {of.cpu:.0f} CPU s. "
+    title += f"Best: {best.label}, which loses {best.loss:.4f}" if best else "Nothing stands"
+    header = ["seed", "chosen", "loss", "held-out", "beyond", "held-out", "in the grid", "more"]
+    lines = []
+    for row in rows:
+        shown = [str(row["seed"]), row["chosen"] or "none"]
+        for key in ("loss", "confirmed", "risk", "risk confirmed", "grid"):
+            shown.append("" if row.get(key) is None else f"{row[key]:.4f}")
+        if row.get("grid") is not None and not row["stands"]:
+            shown[-1] += "*"
+        more = None if best is None or row.get("grid") is None else row["grid"] - best.loss
+        shown.append("" if more is None else f"{more:+.4f}")
+        lines.append(
+            [*shown, str(row["trials"]), f"{row['cpu']:.0f}", f"{row['cpu'] / of.cpu:.3f}"]
+        )
+    header += ["trials", "CPU s", "of the grid"]
+    return show.table(title, header, lines, "*: by the grid its attacks get more than the limit")
 
 
 def main() -> None:
@@ -127,16 +197,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kept", type=Path)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
+    if given.kept is not None:
+        given.kept.mkdir(parents=True, exist_ok=True)
     for name in given.file or FILES:
-        kept = None if given.kept is None else given.kept / f"{name}.jsonl"
-        found = grid(FILES[name](), kept, given.workers, given.quick)
-        best = found.best
-        plans = f"{len(found.figures)} plans"
-        print(f"{name}: grid of {plans}, {found.cpu:.0f} CPU s, {found.wall:.0f} s")
-        print(f"  best: {best.label} loses {best.loss:.4f}" if best else "  nothing stands")
+        table = FILES[name]()
+        if given.quick:
+            table = table.take(np.arange(2_000))
+
+        def kept(what: str, name: str = name) -> Path | None:
+            return None if given.kept is None else given.kept / f"{name}{what}.jsonl"
+
+        of = grid(table, kept(""), given.workers, given.quick)
+        rows = [
+            advised(table, of, seed, kept(f" {seed}"), given.workers) for seed in range(given.seeds)
+        ]
+        print(told(name, of, rows), by_method(name, of), flush=True)
 
 
 if __name__ == "__main__":

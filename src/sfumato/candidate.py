@@ -43,6 +43,8 @@ class Candidate:
     """Whether every row stays the row of a person."""
     million: tuple[float, float] | None = None
     """CPU seconds and GiB for a million records of ten columns, by `benchmarks/costs.py`."""
+    tenth: tuple[float, float] | None = None
+    """Those of 100,000, where a million did not end in ten minutes."""
 
 
 def settings(parameter: str, *values: Any, **always: Any) -> tuple[Mapping[str, Any], ...]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import sys
 import tomllib
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from ..errors import InputError, OutputError, ParameterError
+from ..errors import OutputError, ParameterError, SfumatoError
 from ..texts import one_line
 from . import base, show, stopping
 from .saying import say
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 JOURNAL = "trials.jsonl"
 _DRAFT = "draft.toml"
-_ADVISED = re.compile(r"[1-9]-[A-Za-z0-9.-]+\.toml")
-"""Names of the plans of an answer."""
+_MORE = {"time": "--seconds", "trials": "--trials"}
 
 
 @base.app.command()
@@ -60,9 +60,7 @@ def advise(
     output: Annotated[
         Path | None, Option("--output", "-o", help="Folder to write (FILE's name, -advice).")
     ] = None,
-    workers: Annotated[
-        int | None, Option(help="Processes side by side (2, or the cores if fewer).", min=1)
-    ] = None,
+    workers: base.Workers = None,
     seed: Annotated[int, Option(help="Another search: the same seed gives the same.", min=0)] = 0,
     ask: Annotated[
         bool | None,
@@ -77,12 +75,13 @@ def advise(
     from ..explore.advising.page import save
     from ..release.plan.plan import lines_of
     from ..release.plan.rewriting import rewritten
+    from .asking import asked, options_of
 
     show.load_plugins(plugin)
     stem = Path(source).name.partition(".")[0] or "data"
     folder = output or Path(f"{stem}-advice")
     _check(folder, replace=replace)
-    plan, text, base_folder, table = _read(source, input, folder)
+    plan, text, path, table = _read(source, input, folder)
     given: dict[str, Any] = {
         "uses": [base.names(use) for use in uses or ()],
         "weights": _numbers(weights),
@@ -90,34 +89,41 @@ def advise(
         "totals": base.names(totals),
         "one_to_one": one_to_one,
         "attackers": base.names(attackers),
-        "at_most": at_most,
-        "seconds": seconds,
-        "trials": trials,
         "require": _required(require or []),
     }
+    numbers = {"at_most": at_most, "seconds": seconds, "trials": trials}  # 0 is one, and refused
     given = {key: value for key, value in given.items() if value}
+    given |= {key: value for key, value in numbers.items() if value is not None}
     if not perturb:
         given["perturb"] = False
     purpose = _purpose(plan, given)
     about = set(given) - {"seconds", "trials", "at_most", "require"}
     silent_ = not about and plan.purpose is None
     if ask or (ask is None and silent_ and sys.stdin.isatty() and not json):
-        purpose = _asked(table, purpose)
-    _folder(folder)
+        purpose = asked(table, purpose)
+        if again := options_of(purpose):
+            show.notes_aside(f"these answers as options, to give next time: {again}")
+    new = _folder(folder)
     stopping.watch(folder / JOURNAL, what="has the trials so far: the same command goes on")
-    with show.progress(quiet=json, name="advise") as tell, lines_of(base_folder):
-        found = find_out(
-            table,
-            purpose,
-            plan,
-            methods=base.names(methods),
-            seed=seed,
-            journal=folder / JOURNAL,
-            workers=workers,
-            progress=tell,
-        )
-    if replace:
-        _clear(folder)
+    try:
+        # A bare file's draft lies nowhere, so that no line of it can be told.
+        told = lines_of(path) if path.is_file() else nullcontext()
+        with show.progress(quiet=json, name="advise") as tell, told:
+            found = find_out(
+                table,
+                purpose,
+                plan,
+                methods=base.names(methods),
+                seed=seed,
+                journal=folder / JOURNAL,
+                workers=workers,
+                progress=tell,
+            )
+    except SfumatoError:
+        if new:
+            with suppress(OSError):  # it stays if there are trials in it
+                folder.rmdir()
+        raise
     page = save(found, folder, lambda one: rewritten(text, one, folder))
     _show(found, page, json=json)
     if not found.plans:
@@ -139,33 +145,23 @@ def _check(folder: Path, *, replace: bool) -> None:
     base.require_folder(folder)
 
 
-def _clear(folder: Path) -> None:
-    """Take away an earlier answer, the page first: its plans are not to lie among the new ones."""
-    from ..explore.advising.page import PAGE, TRIED
+def _folder(folder: Path) -> bool:
+    """Make it, for its owner alone; whether it was not there."""
     from ..machine import cannot_write
 
-    plans = (path for path in folder.glob("*.toml") if _ADVISED.fullmatch(path.name))
-    try:
-        for path in (folder / PAGE, *plans, *(folder / TRIED).glob("*.toml")):
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-
-
-def _folder(folder: Path) -> None:
-    from ..machine import cannot_write
-
+    new = not folder.is_dir()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
+    return new
 
 
 def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table]:
     """The plan, its text, where it is, and the records; of a bare file its draft, of which only
     the columns stay."""
     from ..release.plan.draft import draft_plan
-    from ..release.plan.plan import Plan
+    from ..release.plan.plan import Input, Plan
     from ..release.records.run import read_input, source_of
 
     if Path(source).suffix == ".toml" and not input.endswith(".toml"):
@@ -182,8 +178,11 @@ def _read(source: str, input: str, folder: Path) -> tuple[Plan, str, Path, Table
         with show.progress(quiet=True):
             text = draft_plan(source, path=base.source_of(source, folder), output=str(release))
         drafted = Plan.parse(text, base=folder)
-        # What a draft requires and does is what is in question here.
-        plan = Plan(columns=drafted.columns, input=drafted.input, output=drafted.output)
+        # What a draft requires and does is what is in question here; and so is that it makes sets
+        # of all columns, for a search among sets.
+        reading = drafted.input.model_copy(update={"sets": Input().sets})
+        plan = Plan(columns=drafted.columns, input=reading, output=drafted.output)
+        text = "" if drafted.input.sets else text.partition("\n# What is done, in this order.")[0]
         records, path = source, folder / _DRAFT
         table, _ = read_input(plan, folder)
     written = plan.output.model_copy(update={"path": _beside(release, folder)})
@@ -226,77 +225,6 @@ def _required(given: list[str]) -> dict[str, Any]:
     return found
 
 
-# --- the questions ---
-
-
-def _asked(table: Table, purpose: Purpose) -> Purpose:
-    """The same with what five questions say; the answers so far are their defaults."""
-    from ..data.schema import Role
-
-    target = purpose.target or next((c.name for c in table.schema if c.role == Role.TARGET), "")
-    known = ",".join(purpose.attackers) or ",".join(
-        c.name for c in table.schema if c.role == Role.QUASI
-    )
-    uses = "; ".join(",".join(use) for use in purpose.uses)
-    names = ", ".join(table.names)
-    say(f"columns: {one_line(names)}\nFive questions; Enter takes what stands in brackets.\n",
-        file=sys.stderr)  # fmt: skip
-    said = {
-        "uses": _ask(
-            "Which columns will be analysed, alone or together?",
-            "What is not analysed may get coarse. age; income,region for two analyses; all pairs "
-            "of columns where you do not know.",
-            uses or "all",
-        ),
-        "target": _ask(
-            "Which column will a model predict from the others?",
-            "Then what models learn is kept first. none where there is no such model.",
-            target or "none",
-        ),
-        "attackers": _ask(
-            "Which columns may others know of a person?",
-            "By these people are looked for: what neighbours, colleagues and registers know. "
-            "Rather one too many.",
-            known or "none",
-        ),
-        "one-to-one": _ask(
-            "Must every row stay the row of one person (yes or no)?",
-            "Only where rows will be joined with other data of yours. Records drawn from a model "
-            "protect best, and are nobody's.",
-            "yes" if purpose.one_to_one else "no",
-        ),
-        "perturb": _ask(
-            "May values change at random (yes or no)?",
-            "Averages and models stand it well. No where each value must be true, if coarser.",
-            "yes" if purpose.perturb else "no",
-        ),
-    }
-    given: dict[str, Any] = {
-        "uses": [base.names(use) for use in said["uses"].split(";") if use.strip()],
-        "target": said["target"],
-        "attackers": base.names(said["attackers"]),
-    }
-    for key, nothing in (("uses", "all"), ("target", "none"), ("attackers", "none")):
-        if said[key].strip().lower() == nothing and nothing not in table.names:
-            given[key] = "" if key == "target" else []
-    for key in ("one-to-one", "perturb"):
-        given[key] = _yes(said[key])
-    words = {k: v for k, v in purpose.plan_words().items() if k != "weights" or given["uses"]}
-    return type(purpose).of({**words, **given}).checked(table.names)
-
-
-def _ask(question: str, reason: str, default: str) -> str:
-    say(f"{question}\n  {reason}", file=sys.stderr)
-    return str(typer.prompt(" ", default=default, err=True, prompt_suffix=" "))
-
-
-def _yes(said: str) -> bool:
-    words = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
-    if said.strip().lower() not in words:
-        raise InputError(f"{said!r} is neither yes nor no", remedy="answer yes or no")
-    return words[said.strip().lower()]
-
-
 # --- the answer ---
 
 
@@ -314,11 +242,11 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
         say("no plan that was tried does what is required")
         for obstacle in found.obstacles:
             say(f"  {one_line(obstacle.said())}")
-    chosen, others = found.people
-    people = f"chosen on {chosen:,} people, confirmed on {others:,} others"
-    say(f"\n{found.trials.height} trials, {people}")
+    say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {page}  (keep it private)")
+    if found.short:
+        say(f"to go on from here: the same with --replace and more {_MORE[found.short]}")
     if found.plans:
         first = page.parent / names[found.plans[0].label]
-        say(f"read the first plan, then: sfumato protect {first}")
+        say(f"read the first plan, then: sfumato protect {shlex.quote(str(first))}")

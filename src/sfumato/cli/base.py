@@ -30,6 +30,13 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
+Workers = Annotated[
+    int | None, Option(help="Processes side by side (2, or the cores if fewer).", min=1)
+]
+Journal = Annotated[
+    Path | None,
+    Option(help="Note each release's figures here; a run that was killed goes on (same seed)."),
+]
 Plugin = Annotated[
     list[Path] | None,
     Option("--plugin", help="Python file with methods of your own (sf.register)."),

@@ -112,13 +112,17 @@ def candidate(own: Candidate | None) -> dict[str, Any] | None:
     """When to take a candidate for a release, and what it costs; None of all other things."""
     if own is None:
         return None
-    cpu, memory = own.million or (None, None)
     return {
         "family": own.family,
         "when": own.when,
         "unless": own.unless,
-        "million": own.million and {"cpu_seconds": cpu, "gib": memory},
+        "million": _cost(own.million),
+        "tenth": _cost(own.tenth),
     }
+
+
+def _cost(found: tuple[float, float] | None) -> dict[str, float] | None:
+    return found and {"cpu_seconds": found[0], "gib": found[1]}
 
 
 def taking(found: dict[str, Any]) -> list[str]:
@@ -128,12 +132,18 @@ def taking(found: dict[str, Any]) -> list[str]:
         f"Not when {found['unless']}.",
         f"Family {found['family']}: {FAMILIES[found['family']]}.",
     ]
-    if cost := found["million"]:
+    if cost := found["million"] or found["tenth"]:
+        records = "A million" if found["million"] else "100,000"
         told.append(
-            f"A million records of a register of ten columns take about {cost['cpu_seconds']:g} "
+            f"{records} records of a register of ten columns take about {cost['cpu_seconds']:g} "
             f"CPU seconds and {cost['gib']:g} GiB; columns of more values may take more."
+            + (" A million did not end in ten minutes." if found["tenth"] else "")
         )
     return told
+
+
+def _indented(text: str) -> str:
+    return f"  {text}\n".replace("\n", "\n  ").rstrip() + "\n"
 
 
 def explain(name: str, *, json: bool) -> None:
@@ -143,10 +153,13 @@ def explain(name: str, *, json: bool) -> None:
         print_json(found)
         return
     say(f"{found['name']} ({found['kind']})")
-    say(f"  {found['about']}\n".replace("\n", "\n  ").rstrip() + "\n")
-    if found["candidate"]:
+    first, _, rest = found["about"].partition("\n\n")
+    say(_indented(first))
+    if found["candidate"]:  # before all that is to be known of it
         say(*taking(found["candidate"]), sep="\n")
         say("`sfumato advise FILE` tries it on a file, beside the others.\n")
+    if rest:
+        say(_indented(rest))
     if found["acts_on"]:
         say(f"Acts on: {found['acts_on']}\n")
     if found["parameters"]:

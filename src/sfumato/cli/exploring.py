@@ -38,6 +38,8 @@ def tune(
         Path | None, Option("--output", "-o", help="Write the tuned plan here.")
     ] = None,
     seed: Annotated[int | None, Option(help="Repeat a search.", min=0)] = None,
+    journal: base.Journal = None,
+    workers: base.Workers = None,
     replace: base.ReplacePlan = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
@@ -68,6 +70,8 @@ def tune(
             judge_by=judge_by or None,
             also=base.names(also) or (),
             seed=seed,
+            journal=journal,
+            workers=workers,
             progress=tell,
         )
     show.tuned(tuned, json=json)
@@ -95,6 +99,8 @@ def risk_utility(
     input: base.Input = "",
     title: Annotated[str, Option(help="Title of the figure.")] = "",
     seed: Annotated[int, Option(help="Another map: the same seed gives the same.", min=0)] = 0,
+    journal: base.Journal = None,
+    workers: base.Workers = None,
     replace: base.ReplaceFigure = False,
     plugin: base.Plugin = None,
     json: base.Json = False,
@@ -119,6 +125,8 @@ def risk_utility(
             loss=loss or None,
             draws=draws,
             seed=seed,
+            journal=journal,
+            workers=workers,
             progress=tell,
         )
     if output is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..data.schema import Kind, Role
+from ..data.schema import SET_ASIDE, Kind, Role
 from ..data.table import DROP, Table
 from ..errors import ParameterError
 from ..progress import Listener, silent
@@ -19,9 +19,9 @@ from ..rng import checked_seed
 from .advising.answer import Advice, answer
 from .advising.loss import Loss
 from .advising.portfolio import attacked_by, nameless, portfolio
-from .advising.runner import Journal, Runner
 from .advising.search import Search
-from .advising.trials import Figures, People, without_attacks
+from .advising.trials import People, figures_of, without_attacks
+from .runner import Journal, Runner
 
 
 def advise(
@@ -91,7 +91,7 @@ def advise(
     utility = frozenset(
         r.name for r in chosen.requirements if getattr(r.thing, "about", "") == "utility"
     )
-    with Runner(ground, Figures, Journal(journal), workers) as runner:
+    with Runner(ground, figures_of, Journal(journal), workers) as runner:
         search = Search(
             ground, options, runner, utility, progress or silent, wish.seconds, wish.trials
         )
@@ -100,7 +100,7 @@ def advise(
     own = {name for step in chosen.steps for name in step.touches(people)}
     open_ = frozenset(c.name for c in people.schema if c.role == Role.UNDECIDED) - own
     read = chosen.input.model_copy(update={"others": DROP}) if open_ else chosen.input
-    # What it requires stands in [require] of the plans, and is not to be required once more.
+    # What a bare file's purpose requires is said by [require] of its plans, and once.
     said = wish.model_copy(update={"require": {}})
 
     def ready(tried: Plan) -> Plan:
@@ -113,10 +113,10 @@ def advise(
             tune=None,
         )
 
-    return answer(search, wish, ready, _left_out(people, dropped))
+    return answer(search, wish, ready, _left_out(people, dropped, wish))
 
 
-def _left_out(people: Table, dropped: frozenset[str]) -> list[str]:
+def _left_out(people: Table, dropped: frozenset[str], wish: Purpose) -> list[str]:
     """What is said of columns that are not published though they name nobody."""
     sets = [c.name for c in people.schema if c.kind == Kind.SET and c.name in dropped]
     open_ = [c.name for c in people.schema if c.role == Role.UNDECIDED and c.name in dropped]
@@ -128,6 +128,11 @@ def _left_out(people: Table, dropped: frozenset[str]) -> list[str]:
         )
     if open_:
         said.append(f"{', '.join(open_)}: left out, since no role says what it tells of a person")
+    away = [c for c in people.schema if c.role in SET_ASIDE and c.name in dropped]
+    if away:
+        named = ", ".join(f"{c.name} ({c.role})" for c in away)
+        known = ", whoever knows them" if any(c.name in wish.attackers for c in away) else ""
+        said.append(f"left out{known}: {named}; a plan may give another role in [columns]")
     return said
 
 

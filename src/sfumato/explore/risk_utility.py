@@ -19,17 +19,17 @@ import polars as pl
 
 from ..data.schema import SET_ASIDE
 from ..data.table import Table
-from ..errors import MeasureError, ParameterError, SfumatoError
+from ..errors import ParameterError
 from ..progress import Listener, silent
 from ..protocols import Measure
 from ..registry import find
 from ..release.plan.plan import Map, Plan
 from ..release.plan.step import Step, as_steps, build
-from ..release.records.evidence import PERTURBED
-from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
+from ..release.records.run import as_plan, hold_out, with_columns_of
 from ..rng import checked_seed, stream
 from ..utility.distributions.marginals import Marginals
 from .figure_files import FIGURES, TABLES, check, write_by, write_chart
+from .measured import Draw, Measured, in_order, side_by_side
 
 NAMELESS = ("drop", "hash", "pseudonymize")
 """Steps of a plan that stay, since they take out names and do not mask."""
@@ -79,6 +79,8 @@ def risk_utility_map(
     loss: Any = None,
     draws: int | None = None,
     seed: int = 0,
+    journal: str | Path | None = None,
+    workers: int | None = None,
     progress: Listener | None = None,
 ) -> RiskUtilityMap:
     """Release a table by every method of a grid, and measure risk and loss of each.
@@ -87,7 +89,8 @@ def risk_utility_map(
     words such as `{"use": "rank-swap", "p": [2, 4, 8]}`, where a list of values that the parameter
     cannot hold as it is stands for one release with each. They take the place of the masking steps
     of `plan`; what it drops, hashes or pseudonymizes comes first in every release. Random methods
-    are drawn `draws` times and averaged. The same seed gives the same map.
+    are drawn `draws` times and averaged. The same seed gives the same map. Releases are made by
+    `workers` processes side by side; what was noted in `journal` is not made again.
 
     >>> import sfumato as sf
     >>> people = sf.table({"a": range(60), "b": [i * i % 61 for i in range(60)]}, quasi=["a", "b"])
@@ -118,15 +121,20 @@ def risk_utility_map(
     first = tuple(step for step in chosen.steps if step.use.name in NAMELESS)
     wish = wish.model_copy(update={"loss": _on_one_ground(wish.loss, original, first)})
     tell = progress or silent
-    rows, failed = [], {}
-    for index, (label, steps) in enumerate(grid.items()):
-        tell(label, index, len(grid))
-        trial = chosen.with_(steps=(*first, *steps), map=None)
-        try:
-            rows.append(_row(label, steps, trial, original, reference, seed, wish))
-        except SfumatoError as error:
-            failed[label] = error.message
-    tell("done", len(grid), len(grid))
+    labels, jobs = [], []
+    for label, steps in grid.items():
+        own = _draws(chosen.with_(steps=(*first, *steps), map=None), seed, label, wish)
+        labels += [label] * len(own)
+        jobs += own
+    with side_by_side((original, reference), journal=journal, workers=workers) as runner:
+        made = in_order(runner, jobs, lambda i, done: tell(labels[i], done, len(jobs)))
+    tell("done", len(jobs), len(jobs))
+    failed = {label: one.failure for label, one in zip(labels, made, strict=True) if one.failure}
+    rows = [
+        _row(label, steps, [one for of, one in zip(labels, made, strict=True) if of == label])
+        for label, steps in grid.items()
+        if label not in failed
+    ]
     if not rows:
         raise ParameterError(
             "no release of the map could be made: "
@@ -165,29 +173,20 @@ def pareto(loss: np.ndarray, risk: np.ndarray) -> np.ndarray:
     return on_front
 
 
-def _row(
-    label: str,
-    steps: Sequence[Step],
-    plan: Plan,
-    original: Table,
-    reference: Table | None,
-    seed: int,
-    wish: Map,
-) -> dict[str, Any]:
+def _draws(plan: Plan, seed: int, label: str, wish: Map) -> list[Draw]:
+    """The releases of one point."""
     draws = wish.draws if any(step.random for step in plan.steps) else 1
-    found: dict[str, list[float]] = {"risk": [], "loss": []}
-    for draw in range(draws):
-        own = int(stream(seed, draw, f"map/{label}").integers(2**62))
-        draft, measured = drafted(plan, original, own, reference)
-        for side, measure in (("risk", wish.risk), ("loss", wish.loss)):
-            if measure.counts_classes and draft.groups is not None:
-                raise MeasureError(f"{measure.name} was not measured: {PERTURBED}")
-            found[side].append(float(measured(measure)))
+    seeds = [int(stream(seed, draw, f"map/{label}").integers(2**62)) for draw in range(draws)]
+    return [Draw(plan, own, (wish.risk, wish.loss), excused=True) for own in seeds]
+
+
+def _row(label: str, steps: Sequence[Step], made: Sequence[Measured]) -> dict[str, Any]:
     row: dict[str, Any] = {"label": label, "method": " + ".join(map(_kind, steps))}
-    for side, values in found.items():
+    for i, side in enumerate(("risk", "loss")):
+        values = [one.values[i] for one in made]
         row[side] = float(np.mean(values))
         row[f"{side}_low"], row[f"{side}_high"] = min(values), max(values)
-    return row | {"draws": draws}
+    return row | {"draws": len(made)}
 
 
 def _kind(step: Step) -> str:

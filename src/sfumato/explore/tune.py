@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from ..protocols import Declaration, Measure
 from ..release.plan.plan import Plan, Tune
 from ..release.plan.requirement import Requirement
 from ..release.plan.step import Step
-from ..release.records.run import as_plan, drafted, hold_out, with_columns_of
+from ..release.records.run import as_plan, hold_out, with_columns_of
 from ..rng import draw_seed, stream
+from .measured import Draw, Sides, in_order, side_by_side
+from .runner import Runner
 
-_Sides = tuple[Table, "Table | None"]
-"""The records to mask, and people who are not among them."""
 _LIKE = 0.9
 """Of the records: so many others are as many."""
 _GROWTH = 1.25
@@ -105,6 +106,8 @@ def tune(
     judge_by: str | None = None,
     also: Iterable[Any] = (),
     seed: int | None = None,
+    journal: str | Path | None = None,
+    workers: int | None = None,
     progress: Listener | None = None,
 ) -> Tuned:
     """Raise a step's parameter until a measure is at most a limit.
@@ -118,7 +121,8 @@ def tune(
     exceed it: the tuned plan therefore requires the limit, and a release that breaks it is refused.
     A measure that compares with non-participants is searched with one half of them; the value found
     must keep the limit against the other half too, else larger ones are tried. Where they are as
-    many as the records, these are halved as well, so that like is compared with like.
+    many as the records, these are halved as well, so that like is compared with like. Draws are
+    made side by side by `workers` processes; what was noted in `journal` is not made again.
     """
     chosen = as_plan(plan)
     given = {
@@ -133,10 +137,14 @@ def tune(
     wish: Tune = Tune.build(words)
     seed = draw_seed() if seed is None else seed
     original, reference, _ = hold_out(with_columns_of(chosen, table), chosen, None, seed)
-    return _Search(wish, chosen, original, reference, seed, progress).run()
+    search = _Search(wish, chosen, original, reference, seed, progress)
+    with side_by_side(*search.sides, journal=journal, workers=workers) as search.runner:
+        return search.run()
 
 
 class _Search:
+    runner: Runner
+
     def __init__(
         self,
         wish: Tune,
@@ -147,10 +155,10 @@ class _Search:
         progress: Listener | None,
     ) -> None:
         self.wish, self.plan, self.original, self.seed = wish, plan, original, seed
-        self.first: _Sides = (original, reference)
-        self.second: _Sides | None = None
+        self.sides: tuple[Sides, ...] = ((original, reference),)
+        """By the first values are chosen, on the second, if there is one, confirmed."""
         if reference is not None and wish.measure.needs_reference:
-            self.first, self.second = _halves(original, reference, seed)
+            self.sides = _halves(original, reference, seed)
         self.tell = progress or silent
         self.measure: Measure = wish.measure
         if self.measure.direction != "lower":
@@ -199,16 +207,14 @@ class _Search:
                 value = middle
             else:
                 low = middle
-        if self.second is None:
-            return self._tuned(value)
-        return self._confirmed(value, self.second)
+        return self._confirmed(value) if len(self.sides) > 1 else self._tuned(value)
 
-    def _confirmed(self, value: int, second: _Sides) -> Tuned:
+    def _confirmed(self, value: int) -> Tuned:
         """The first value from here on that keeps the limit against people not seen so far."""
         while True:
             tried = self.trials.get(value)
             if self._keeps(value) if tried is None else tried.judged <= self.wish.at_most:
-                again = self._try(value, second)
+                again = self._try(value, 1)
                 if again.judged <= self.wish.at_most or value >= self.stop:
                     return self._tuned(value, again)
             elif value >= self.stop:
@@ -231,7 +237,7 @@ class _Search:
     def _keeps(self, value: int) -> bool:
         self.tell(f"{self.wish.parameter} = {value}", len(self.trials), len(self.trials) + 1)
         try:
-            trial = self._try(value, self.first)
+            trial = self._try(value, 0)
         except MethodError:
             if not self.trials:
                 raise
@@ -250,21 +256,17 @@ class _Search:
         steps[self.index] = Step(use, step.then)  # type: ignore[arg-type]
         return self.plan.with_(steps=tuple(steps))
 
-    def _try(self, value: int, sides: _Sides) -> Trial:
+    def _try(self, value: int, side: int) -> Trial:
         plan = self._with(value)
-        original, reference = sides
         draws = self.wish.draws if any(step.random for step in plan.steps) else 1
-        figures, others = [], []
-        for draw in range(draws):
-            seed = int(stream(self.seed, draw, "tune").integers(2**62))
-            _, measured = drafted(plan, original, seed, reference)
-            taken = [float(measured(one)) for one in (self.measure, *self.wish.also)]
-            if not np.isfinite(taken[0]):
-                raise MeasureError(
-                    f"{self.measure.name} has no value with {self.wish.parameter} = {value}"
-                )
-            figures.append(taken[0])
-            others.append(taken[1:])
+        measures = (self.measure, *self.wish.also)
+        seeds = [int(stream(self.seed, draw, "tune").integers(2**62)) for draw in range(draws)]
+        made = in_order(self.runner, [Draw(plan, seed, measures, side) for seed in seeds])
+        figures, others = [one.values[0] for one in made], [one.values[1:] for one in made]
+        if not np.isfinite(figures).all():
+            raise MeasureError(
+                f"{self.measure.name} has no value with {self.wish.parameter} = {value}"
+            )
         listed = [one.name for one in self.wish.also]
         names = [one.name if listed.count(one.name) == 1 else str(one) for one in self.wish.also]
         also = dict(zip(names, np.mean(others, axis=0).tolist(), strict=True))
@@ -272,7 +274,7 @@ class _Search:
         return Trial(value, tuple(figures), also, judged)
 
 
-def _halves(original: Table, reference: Table, seed: int) -> tuple[_Sides, _Sides]:
+def _halves(original: Table, reference: Table, seed: int) -> tuple[Sides, Sides]:
     """What a value is chosen with, and what it is confirmed on."""
     others, more = reference_split(reference, seed=seed % 2**32)
     if reference.height < _LIKE * original.height:

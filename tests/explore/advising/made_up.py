@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from sfumato.explore.advising.portfolio import Option
-from sfumato.explore.advising.runner import Journal, Runner
 from sfumato.explore.advising.search import Search
 from sfumato.explore.advising.trials import Figures, Trial
+from sfumato.explore.runner import Journal, Runner
 from sfumato.progress import silent
 from sfumato.release.plan.plan import Plan
 

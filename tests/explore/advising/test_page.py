@@ -71,7 +71,7 @@ def test_the_page_holds_the_figures(found: sf.Advice, monkeypatch, tmp_path: Pat
         at = shown.index(name)
         assert shown[at + 1] == why
     for note in found.notes:
-        assert html.escape(note, quote=False) in text
+        assert html.escape(note[1:], quote=False) in text
     assert "must not be published" in text
     assert "<svg>figure</svg>" in text
     assert f"the seed {found.seed}" in text

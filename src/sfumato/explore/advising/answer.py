@@ -14,6 +14,7 @@ import polars as pl
 from ...attacks.withstand import Withstand
 from ...candidate import FAMILIES, Family
 from ...release.plan.plan import Plan, Purpose
+from ...texts import one_line
 from ...utility.distributions.marginals import Marginals
 from ..risk_utility import RiskUtilityMap, pareto
 from .loss import PAIRS
@@ -62,8 +63,11 @@ class Obstacle:
 
     def said(self) -> str:
         """In a sentence."""
+        asked = self.requirement
+        if asked == ATTACKS:
+            asked = "what attacks may get (at-most, or withstand where it is required)"
         return (
-            f"{self.requirement} = {_round(self.needed, self.limit)} instead of {self.limit:g}: "
+            f"{asked} = {_round(self.needed, self.limit)} instead of {self.limit:g}: "
             f"{self.label} would do, and loses {percent(self.loss)}"
         )
 
@@ -85,11 +89,21 @@ class Advice:
     limit: float
     """What attacks may get beyond the control."""
     people: tuple[int, int]
-    """By how many plans were chosen, and by how many others that was confirmed."""
+    """By how many plans were chosen, and how many others there are to confirm it by."""
     seed: int
     """Of the search: it parts the people, and every trial's seed comes from it."""
     tried: dict[str, Plan] = field(repr=False)
     """The plan of every trial by its label."""
+    short: str = ""
+    """What ended before the search did: time, trials or nothing."""
+
+    @property
+    def whom(self) -> str:
+        """By how many people plans were chosen, and by how many confirmed, if any were."""
+        chosen, others = self.people
+        if any(one.confirmed is not None for one in self.plans):
+            return f"chosen on {chosen:,} people, confirmed on {others:,} others"
+        return f"tried on {chosen:,} people, confirmed on nobody yet ({others:,} are kept for it)"
 
     @property
     def best(self) -> Plan:
@@ -171,6 +185,7 @@ def answer(search: Search, purpose: Purpose, plan_of: Any, notes: Iterable[str] 
         (ground.chosen.height, ground.confirming.height),
         ground.seed,
         {one.trial.label: plan_of(one.trial.plan) for one in search.tried},
+        search.short,
     )
 
 
@@ -202,7 +217,7 @@ def _left(search: Search, shown: Sequence[Tried]) -> Iterator[tuple[str, str]]:
         name = climb.option.name
         if name in named:
             continue
-        own = [one for one in search.tried if one.option.name == name]
+        own = [t for t in search.tried if t.option.name == name and not t.trial.confirming]
         if name in offered:
             yield name, "a plan that is shown loses less, gives away less and changes no more"
         elif (own and not own[-1].trial.rough) or not climb.left:
@@ -257,6 +272,8 @@ def _attacks(both: Sequence[Figures], ground: People) -> str:
     high = max(one.high for one in both)
     sure = f"at most {percent(high)}" + " with 95 % confidence" * (high <= ground.limit)
     if all(one.low <= 0 and one.certain <= 0 for one in both):
+        if high > ground.limit:  # so few people would not show more
+            return f"nobody found beyond chance, but {percent(high)} is not ruled out"
         return f"nobody found beyond chance ({sure})"
     name = worst.worst.partition(":")[0]
     return f"attacks get {percent(worst.risk)} beyond chance ({name}; {sure})"
@@ -423,8 +440,8 @@ def _frame(tried: Sequence[Tried]) -> pl.DataFrame:
                 "risk_low": one.figures.low,
                 "risk_high": one.figures.high,
                 "at_least": one.figures.ended,
-                "worst": one.figures.worst,
-                "broken": ", ".join(one.figures.broken),
+                "worst": one_line(one.figures.worst),
+                "broken": one_line(", ".join(one.figures.broken)),
                 "failure": one.figures.failure,
                 "making": one.figures.making,
                 "seconds": one.figures.cpu,

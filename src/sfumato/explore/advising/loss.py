@@ -9,7 +9,7 @@ import numpy as np
 
 from ...data.codec import floats
 from ...data.pair import Pair
-from ...data.schema import NUMERIC, SET_ASIDE, Kind
+from ...data.schema import NUMERIC, SET_ASIDE, Column, Kind
 from ...data.table import Table
 from ...errors import MeasureError, ParameterError, SfumatoError
 from ...protocols import Context, Measure, Measurement
@@ -50,9 +50,11 @@ class Loss:
         _check(purpose, table, open_)
         columns = tuple(name for name in open_ if _compared(table, name))
         if not columns:
+            taken = ", ".join(f"{c.name} is {_taken(c)}" for c in table.schema)
             raise ParameterError(
-                "the table has no column by which releases could be compared",
-                remedy="give one the role quasi, confidential or insensitive",
+                f"the table has no column by which releases could be compared: {taken}",
+                remedy="sfumato init FILE drafts a plan: give a column the role quasi, "
+                "confidential or insensitive there, then sfumato advise PLAN",
             )
         if purpose.uses:
             uses = _named(purpose)
@@ -89,6 +91,10 @@ def _named(purpose: Purpose) -> dict[str, tuple[str, ...]]:
         name = " by ".join(use)
         found[repr(use) if name in taken or name in found else name] = use
     return found
+
+
+def _taken(column: Column) -> str:
+    return "a set" if column.kind == Kind.SET else str(column.role)
 
 
 def _check(purpose: Purpose, table: Table, open_: list[str]) -> None:

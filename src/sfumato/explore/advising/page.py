@@ -17,6 +17,11 @@ from ..figure_files import image_of
 from .answer import Advice, Advised, percent
 
 PAGE, TRIALS = "index.html", "trials.csv"
+_ADVISED = re.compile(r"[1-5]-[A-Za-z0-9.-]+\.toml")
+_UNCONFIRMED = (
+    "It is not confirmed: the search was ended before it was tried on the people who had no part "
+    "in the choice. With more time or trials the same command goes on."
+)
 TRIED = "tried"
 """A folder with the plan of every trial."""
 
@@ -27,6 +32,11 @@ def save(advice: Advice, folder: Path, text_of: Callable[[Plan], str] = Plan.to_
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / TRIED).mkdir(exist_ok=True, mode=0o700)
+        for old in folder.iterdir():
+            # A plan of an earlier answer beside these would read as one of them. It was tried.
+            was = _ADVISED.fullmatch(old.name) and (folder / TRIED / old.name[2:]).is_file()
+            if was and old.name not in names.values():
+                old.unlink()
         for one in advice.plans:
             write_text(folder / names[one.label], text_of(one.plan), private=True)
         for label, plan in advice.tried.items():
@@ -49,7 +59,6 @@ def _slug(label: str) -> str:
 
 
 def _page(advice: Advice, names: dict[str, str]) -> str:
-    chosen, others = advice.people
     parts = []
     if advice.plans:
         parts.append(("plans", "What each was found to do", _figures(advice)))
@@ -59,8 +68,7 @@ def _page(advice: Advice, names: dict[str, str]) -> str:
     return Page(
         "Which method to take: Sfumato's advice",
         "Which method to take",
-        f"Tried on {chosen:,} people, confirmed on {others:,} others, "
-        f"by {count(advice.trials.height, 'trial')}.",
+        f"By {count(advice.trials.height, 'trial')}, {advice.whom}.",
         "it tells what attacks get of single releases, unrounded. It must not be published.",
         _verdict(advice, names),
         parts,
@@ -85,10 +93,12 @@ def _verdict(advice: Advice, names: dict[str, str]) -> Markup:
         if items
         else ""
     )
-    run = tag("p", "To run it: ", tag("code", f"sfumato protect {names[first.label]}"))
+    command = tag("code", f"sfumato protect {names[first.label]}")
+    run = tag("p", "To run it, in the folder of this page: ", command)
     head = tag("h2", f"Take {first.label}")
     state = "met" if first.confirmed is not None else "open"
-    return tag("section", head, _said(first), run, beside, class_=f"verdict {state}")
+    open_ = "" if first.confirmed is not None else tag("p", _UNCONFIRMED)
+    return tag("section", head, _said(first), open_, run, beside, class_=f"verdict {state}")
 
 
 def _said(one: Advised) -> Markup:
@@ -148,16 +158,19 @@ def _left(advice: Advice) -> Markup:
 
 def _how(advice: Advice) -> Markup:
     chosen, others = advice.people
+    both = (
+        "What was best was released from the second part too, with the first as the control: both "
+        "figures stand above."
+    )
     said = [
         f"The people were parted at random into {chosen:,} and {others:,}; whoever belongs "
         "together stayed together. Plans were tried on samples of the first part, the best of them "
-        "on all of it. Each was attacked by the red team, with the second part as the control. "
-        "What was best was released from the second part too, with the first as the control: both "
-        "figures stand above.",
+        "on all of it. Each was attacked by the red team, with the second part as the control.",
+        *[both] * any(one.confirmed is not None for one in advice.plans),
         "A release of everybody has twice as many people. What was promised is counted again when "
         "it is made, and attacks too, where the plan requires it (withstand).",
         f"Every trial is a row of {TRIALS}, with its seed; its plan is in {TRIED}/. The search has "
         f"the seed {advice.seed}, by which the people were parted.",
-        *advice.notes,
+        *(f"{note[:1].upper()}{note[1:]}." for note in advice.notes),
     ]
     return paragraphs(said)

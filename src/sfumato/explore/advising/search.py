@@ -15,8 +15,8 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ...progress import Listener
+from ..runner import Runner
 from .portfolio import Option
-from .runner import Runner
 from .trials import Figures, People, Trial
 
 SHOWN = 5
@@ -57,8 +57,14 @@ def rungs(people: int) -> list[Rung]:
     [4000, 15000, 15000]
     >>> [rung.records for rung in rungs(600_000)]
     [4000, 20000, 100000, 600000]
+    >>> [rung.said() for rung in rungs(400)]
+    ['400 people, 400 attacked', '400 people, 400 attacked', '400 people']
     """
-    found = [Rung(min(people, _FEW), 500, 0.7, 6), Rung(min(people, _MORE), 1_000, 0.25, 3)]
+    # No more can be attacked than there are; then a trial on the second is that on the first.
+    found = [
+        Rung(min(people, _FEW), min(people, 500), 0.7, 6),
+        Rung(min(people, _MORE), min(people, 1_000), 0.25, 3),
+    ]
     while (more := found[-1].records * _TIMES) * _TIMES <= 2 * people and more < people:
         found.append(Rung(more, 2_000, 0.15, 2))
     return [*found, Rung(people, None, 0.0, SHOWN, rough=False)]
@@ -240,7 +246,8 @@ class Search:
         ]
         said = f"tried on {rung.said()}"
         done = self._done
-        self.tell(f"{len(trials)} plans {said}", done, done + len(trials))
+        plans = "1 plan" if len(trials) == 1 else f"{len(trials)} plans"
+        self.tell(f"{plans} {said}", done, done + len(trials))
         found: dict[int, Figures] = {}
         running = self.runner.run(trials)
         for i, figures in running:
@@ -288,7 +295,8 @@ class Search:
         for climb in going:
             found = climb.best(number)
             if found is None:
-                climb.left = f"not tried: no {self.short or 'time'} was left"
+                more = "tried no further" if any(climb.seen.values()) else "not tried"
+                climb.left = f"{more}, for want of {self.short or 'time'}"
             elif not found.made:
                 climb.left = found.failure
             elif best is not None and found.loss > best.loss * (1 + rung.slack):
@@ -324,22 +332,24 @@ class Search:
             for loss, setting in self._worth(climb)
         ]
         heapify(pool)
-        best: Figures | None = None
         # More protection may lose more than it seemed to: whatever may lose less is tried as well.
-        while pool and (best is None or pool[0][0] < best.loss * (1 - _CLOSE)):
+        while pool and not (self.shown and self._close(pool[0][0])):
             loss, place, setting = heappop(pool)
             climb = self.climbs[place]
             if not self._both([(climb, setting)], last, rung):
                 return
             found = climb.seen[last][setting]
             if self._stands(found):
-                if best is None or found.loss < best.loss:
-                    best = found
+                if not self.shown or found.loss < self.shown[0].figures.loss:
                     self.shown = [self._tried(found)]
                 continue
-            more = any(at == place for _, at, _ in pool) or setting + 1 in climb.seen[last]
-            if not more and setting + 1 < len(climb.option.plans):
-                heappush(pool, (max(loss, found.loss), place, setting + 1))
+            above = max(climb.seen[last]) + 1
+            if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
+                heappush(pool, (max(loss, found.loss), place, above))
+
+    def _close(self, loss: float) -> bool:
+        """Whether what loses so much at least is no better than the plan that stands."""
+        return loss >= self.shown[0].figures.loss * (1 - _CLOSE)
 
     def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
         """Settings worth a trial on everybody, and what each loses at least."""

@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from ...attacks.withstand import Withstand
 from ...data.linkage.strangers import shared_columns, typed_as
@@ -24,8 +26,8 @@ from ...release.records.evidence import Measuring
 from ...release.records.run import attempt
 from ...rng import stream
 from ...texts import one_line
+from ..runner import digest
 from .loss import Loss
-from .runner import digest
 
 WITHSTAND = Withstand.name
 
@@ -241,6 +243,12 @@ class People:
         )
 
 
+def figures_of(**words: Any) -> Figures:
+    """Those that a journal holds; an error where they are none."""
+    return _FIGURES.validate_python(words)
+
+
+_FIGURES = TypeAdapter(Figures)
 _FORM = 2
 """Of figures: a journal of another form does not speak of these."""
 

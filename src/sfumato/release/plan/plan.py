@@ -22,6 +22,7 @@ from ...protocols import Declaration, Engine, Measure, Method, Partitioner, Pose
 from ...registry import find
 from . import toml
 from .output import Output as Output
+from .purpose import SUBJECT
 from .purpose import Purpose as Purpose
 from .requirement import Gate, Requirement
 from .step import Step
@@ -375,8 +376,9 @@ def lines_of(path: Path) -> Iterator[None]:
     except SchemaError as error:
         text = path.read_text(encoding="utf-8-sig")
         where = f" ({error.subject})" if "/" in error.subject else ""  # one of many files
+        section = "purpose" if error.subject == SUBJECT else "columns"
         placed = [
-            replace(c, what=c.what + where, line=toml.locate(text, ("columns", c.where)) or c.line)
+            replace(c, what=c.what + where, line=toml.locate(text, (section, c.where)) or c.line)
             for c in error.complaints
         ]
         raise PlanError(path.name, sorted(placed, key=lambda c: c.line or 0)) from error

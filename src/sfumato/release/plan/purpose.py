@@ -12,6 +12,8 @@ from ...declaration import Declaration
 from ...errors import ParameterError, SchemaError, SfumatoError
 from .requirement import Gate, Requirement, parse_requirement
 
+SUBJECT = "the purpose"
+"""Of what is wrong with the columns that it names."""
 LIMIT = 0.05
 """What an attack may get of people in the data beyond others, unless a purpose says otherwise."""
 _SHARE = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -72,7 +74,7 @@ class Purpose(Declaration):
         try:
             _read(given)
         except SfumatoError as error:
-            raise ValueError(error.message) from None
+            raise ValueError(str(error)) from None
         return given
 
     @model_validator(mode="after")
@@ -117,7 +119,7 @@ class Purpose(Declaration):
         """The same, or an error that names every column that is not there."""
         there = list(names)
         if missing := [missing_column(name, there) for name in self.names if name not in there]:
-            raise SchemaError("the purpose", missing)
+            raise SchemaError(SUBJECT, missing)
         return self
 
     def requirements(self) -> tuple[Gate, tuple[Requirement, ...]]:

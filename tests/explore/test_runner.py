@@ -12,9 +12,17 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError, MachineError, MethodError
-from sfumato.explore.advising.runner import Journal, Runner, digest
+from sfumato.explore import runner as runner_module
+from sfumato.explore.runner import Journal, Runner, digest
 from tests.explore.advising.made_up import made_up, options, searched
-from tests.explore.advising.works import Job, Worked, Works
+from tests.explore.works import Job, Worked, Works
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are started for the first jobs, short as they are."""
+    monkeypatch.setattr(runner_module, "PATIENCE", 0.0)
+
 
 JOBS = [Job(i) for i in range(7)]
 
@@ -27,8 +35,6 @@ def test_two_workers_give_what_one_gives() -> None:
     expected = {i: Worked(i * i, (i, (i / 3, 1e-300))) for i in range(7)}
     for workers in (1, 2):
         with Runner(Works(), Worked, workers=workers) as runner:
-            assert done(runner, JOBS) == expected
-            assert runner.new == 7
             assert done(runner, JOBS) == expected
             assert runner.new == 7
 

@@ -1,7 +1,9 @@
 """Trials side by side in processes of their own, each noted when it is done.
 
 A worker is sent the ground once and then one job after another; it has one thread, so that both
-cores are used and figures do not depend on how many there are. What was noted is not done again.
+cores are used and figures do not depend on how many there are. They are started once jobs have
+taken a while here; what no other process could load, such as a method of a plug-in, is done here.
+What was noted is not done again.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -20,16 +23,31 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ...aside import write_text
-from ...data.codec import encode
-from ...data.table import Table
-from ...errors import InputError, MachineError
-from ...machine import cannot_write
+from ..aside import write_text
+from ..data.codec import encode
+from ..data.table import Table
+from ..errors import InputError, MachineError
+from ..machine import cannot_write
 
+PATIENCE = 2.0
+"""Seconds of jobs in this process before others are started, which takes as long."""
 WORKER = Path(__file__).with_name("worker.py")
 _FORM = 1
 """Of the lines of a journal."""
+_BEGIN = b'{"form": '
+_ELSE = "move it away, or name another place"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class _Unsent(Exception):
+    """No other process can load it: a function or a class that no module holds."""
+
+
+def _pickled(thing: Any) -> bytes:
+    try:
+        return pickle.dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise _Unsent from error
 
 
 class Ground(Protocol):
@@ -75,19 +93,22 @@ class Journal:
         self.known: dict[str, dict[str, Any]] = {}
         if self.path is None:
             return
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
+            raise InputError(f"{self.path} is no file", remedy=_ELSE)
         try:
-            lines = self.path.read_bytes().splitlines() if self.path.exists() else []
+            told = self.path.read_bytes() if self.path.exists() else b""
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error}") from error
+        lines = told.splitlines()
         for line in lines:
             self._take(line)
-        if lines and not self.known:
-            raise InputError(
-                f"{self.path} is no journal of trials", remedy="name a file that is not there yet"
-            )
+        # What a kill left of the very first line is a journal, too.
+        cut = len(lines) == 1 and told.startswith(_BEGIN) and not told.endswith(b"\n")
+        if lines and not self.known and not cut:
+            raise InputError(f"{self.path} is no journal of trials", remedy=_ELSE)
         # Without what a kill left of a line, to which the next would be appended.
-        told = [self._line(key, words) for key, words in self.known.items()]
-        write_text(self.path, "".join(told), private=True)
+        kept = [self._line(key, words) for key, words in self.known.items()]
+        write_text(self.path, "".join(kept), private=True)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -102,9 +123,8 @@ class Journal:
 
     def note(self, key: str, words: dict[str, Any]) -> None:
         """Remember what was found, on the disk before anything else is done."""
+        assert self.path is not None
         self.known[key] = words
-        if self.path is None:
-            return
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(self._line(key, words))
@@ -118,6 +138,7 @@ class _Worker:
     """A process that does one job after another."""
 
     def __init__(self, ground: Ground) -> None:
+        opening = (_pickled(sys.path), _pickled(ground))
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "POLARS_MAX_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable or "python", "-P", str(WORKER)],
@@ -125,25 +146,28 @@ class _Worker:
             stdout=subprocess.PIPE,
             env=environment,
         )
-        self._send(sys.path)
-        self._send(ground)
+        for one in opening:
+            self._send(one)
 
-    def _send(self, thing: Any) -> None:
+    def _send(self, pickled: bytes) -> None:
+        # Bytes are read to their end, whether what is in them can be loaded there or not.
         assert self.process.stdin is not None
         try:
-            pickle.dump(thing, self.process.stdin)
+            pickle.dump(pickled, self.process.stdin)
             self.process.stdin.flush()
         except OSError as error:
             raise self._died() from error
 
     def do(self, job: Any) -> Any:
-        """What comes of one job; the error that it ended with, where it did."""
-        self._send(job)
+        """What comes of one job; the error that it ended with, or that it cannot be loaded."""
+        self._send(_pickled(job))
         assert self.process.stdout is not None
         try:
-            done, found = pickle.load(self.process.stdout)
+            loaded, done, found = pickle.load(self.process.stdout)
         except (EOFError, pickle.UnpicklingError) as error:
             raise self._died() from error
+        if not loaded:
+            raise _Unsent(found)
         if not done:
             raise found
         return found
@@ -182,6 +206,7 @@ class Runner:
         self.result = result
         self.new = 0
         """How many were done and not found in the journal."""
+        self._spent = 0.0
         self._all: list[_Worker] = []
 
     def __enter__(self) -> Runner:
@@ -194,35 +219,50 @@ class Runner:
 
     def run(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """What came of each job, in the order in which they are done."""
-        keys = [digest(self.ground.key, job.key) for job in jobs]
-        left = []
-        for i, key in enumerate(keys):
-            if key in self.journal.known:
-                yield i, self._made(self.journal.known[key])
-            else:
-                left.append(i)
+        left = list(range(len(jobs)))
+        keys: list[str] = []
+        if self.journal.path is not None:
+            keys = [digest(self.ground.key, job.key) for job in jobs]
+            noted = {i: self._noted(keys[i]) for i in left}
+            left = [i for i in left if noted[i] is None]
+            yield from ((i, found) for i, found in noted.items() if found is not None)
         for i, found in self._done(left, jobs):
             self.new += 1
-            self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
+            if keys:
+                self.journal.note(keys[i], json.loads(json.dumps(asdict(found))))
             yield i, found
 
-    def _made(self, words: dict[str, Any]) -> Any:
-        return self.result(**_tupled(words))
+    def _noted(self, key: str) -> Any:
+        """What the journal says of a trial; None where that is nothing, or cannot be."""
+        if key not in self.journal.known:
+            return None
+        try:
+            return self.result(**_tupled(self.journal.known[key]))
+        except (TypeError, ValueError):
+            return None
 
     def _done(self, left: Iterable[int], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = list(left)
-        if self.workers < 2 or len(waiting) < 2:
-            for i in waiting:
-                yield i, self.ground.tried(jobs[i])
+        while waiting and (len(waiting) < 2 or not self._shared()):
+            i, began = waiting.pop(0), time.monotonic()
+            found = self.ground.tried(jobs[i])
+            self._spent += time.monotonic() - began
+            yield i, found
+        if not waiting:
             return
-        while len(self._all) < min(self.workers, len(waiting)):
-            self._all.append(_Worker(self.ground))
+        try:
+            while len(self._all) < min(self.workers, len(waiting)):
+                self._all.append(_Worker(self.ground))
+        except _Unsent:
+            self.workers = 1
+            yield from self._done(waiting, jobs)
+            return
         # A queue of this call alone: what one that was ended puts back is dead.
         idle: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
             idle.put(worker)
         with ThreadPoolExecutor(len(self._all)) as pool:
-            running = {pool.submit(_by_worker, idle, jobs[i]): i for i in waiting}
+            running = {pool.submit(self._by_worker, idle, jobs[i]): i for i in waiting}
             try:
                 for one in as_completed(running):
                     yield running[one], one.result()
@@ -231,10 +271,14 @@ class Runner:
                 self.__exit__()  # what waits for them would wait for the rest of the search
                 raise
 
+    def _shared(self) -> bool:
+        return self.workers > 1 and (self._spent >= PATIENCE or bool(self._all))
 
-def _by_worker(idle: SimpleQueue[_Worker], job: Any) -> Any:
-    worker = idle.get()
-    try:
-        return worker.do(job)
-    finally:
-        idle.put(worker)
+    def _by_worker(self, idle: SimpleQueue[_Worker], job: Any) -> Any:
+        worker = idle.get()
+        try:
+            return worker.do(job)
+        except _Unsent:
+            return self.ground.tried(job)
+        finally:
+            idle.put(worker)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pickle
 import signal
 import sys
+from typing import Any
 
 
 def work() -> None:
@@ -14,26 +15,36 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given, out = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # what methods print must not get among the answers
-    sys.path[:] = pickle.load(given)
-    ground = pickle.load(given)
+    sys.path[:] = pickle.loads(pickle.load(given))
+    sent, ground = pickle.load(given), None
     while True:
         try:
-            job = pickle.load(given)
+            asked = pickle.load(given)
         except EOFError:
             return
         try:
-            answer = pickle.dumps((True, ground.tried(job)))
+            ground = pickle.loads(sent) if ground is None else ground
+            job = pickle.loads(asked)
         except Exception as error:
-            answer = _told(error)
+            answer = pickle.dumps((False, False, f"{type(error).__name__}: {error}"))
+        else:
+            answer = _done(ground, job)
         out.write(answer)
         out.flush()
 
 
+def _done(ground: Any, job: Any) -> bytes:
+    try:
+        return pickle.dumps((True, True, ground.tried(job)))
+    except Exception as error:
+        return _told(error)
+
+
 def _told(error: Exception) -> bytes:
     try:
-        pickle.loads(made := pickle.dumps((False, error)))
+        pickle.loads(made := pickle.dumps((True, False, error)))
     except Exception:
-        return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+        return pickle.dumps((True, False, RuntimeError(f"{type(error).__name__}: {error}")))
     return made
 
 

@@ -1,0 +1,22 @@
+"""What others may know of a person is never published for that alone."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import sfumato as sf
+from sfumato.explore.advising.portfolio import attacked_by, portfolio
+from sfumato.release.plan.plan import Plan
+from sfumato.release.plan.purpose import Purpose
+
+
+def test_a_name_that_others_know_is_not_published_for_that() -> None:
+    frame = pl.DataFrame({"name": ["a b", "c d"] * 20, "age": range(40), "sick": [0, 1] * 20})
+    table = sf.table(frame, identifier=["name"], quasi=["age"], confidential=["sick"])
+    wish = Purpose(attackers=("name", "age"), trials=3)
+    assert attacked_by(table, wish).schema["name"].role == "identifier"
+    for option in portfolio(attacked_by(table, wish), Plan(), wish):
+        assert "name" in option.plans[0].steps[0].touches(table)
+        assert option.plans[0].steps[0].use.name == "drop"
+    advice = sf.advise(table, wish, methods=["univariate-synthesis"], workers=1)
+    assert any("left out, whoever knows them: name (identifier)" in n for n in advice.notes)
