@@ -97,8 +97,7 @@ def test_a_bare_file_is_advised_without_questions(sfumato, given: Path) -> None:
     assert purpose.totals == ("pay",)
     assert not purpose.perturb
     assert purpose.trials == 40
-    # It stands in [require] now, and once.
-    assert purpose.require == {}
+    assert purpose.require == {}, "what is required stands once"
     assert [r.name for r in plan.requirements] == ["k-anonymity"]
     made = sfumato("protect", str(first))
     assert made.code == 0, made.err
@@ -130,21 +129,17 @@ def test_five_questions_each_with_a_default_and_a_reason(sfumato, given: Path, m
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        (("agee", "", "", "", "", ""), 'did you mean "age"'),
-        (("", "", "", "perhaps", "", ""), "'perhaps' is neither yes nor no"),
-        (("", "zip", "", "", "", ""), "zip: there is no such column"),
+        (("agee", "", "", "", ""), 'did you mean "age"'),
+        (("", "", "", "perhaps", ""), "'perhaps' is neither yes nor no"),
+        (("", "zip", "", "", ""), "zip: there is no such column"),
     ],
 )
 def test_a_wrong_answer_is_said(sfumato, given: Path, monkeypatch, said, shown: str) -> None:
     answers(monkeypatch, *said)
-    done = sfumato(*quick("--ask", "--json"))
-    assert done.code == 0
+    done = sfumato(*quick("--ask"))
+    assert done.code == 130, "asked again, until nothing more was said"
     assert shown in done.err
-    # It is asked again, and the next answer counts.
-    plan = Plan.parse(json.loads(done.out)["plans"][0]["plan"])
-    assert plan.purpose is not None
-    assert plan.purpose.uses == ()
-    assert plan.purpose.target == ""
+    assert not (given / "plan-advice").exists()
 
 
 def test_for_programs(sfumato, given: Path) -> None:
@@ -162,7 +157,7 @@ def test_where_nothing_does_it_ends_with_3(sfumato, given: Path) -> None:
     done = sfumato(*quick("--at-most", "0.01"))
     assert done.code == 3
     assert "no plan that was tried does what is required" in done.out
-    assert "withstand where it is required) = 0." in done.out
+    assert "what attacks may get (at-most" in done.out
     assert (given / "plan-advice" / "index.html").exists()
     assert not [*(given / "plan-advice").glob("[1-5]-*.toml")]
 

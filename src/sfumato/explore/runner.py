@@ -96,19 +96,18 @@ class Journal:
         if self.path.exists() and not self.path.is_file():  # a pipe would be waited for
             raise InputError(f"{self.path} is no file", remedy=_ELSE)
         try:
-            told = self.path.read_bytes() if self.path.exists() else b""
+            held = self.path.read_bytes() if self.path.exists() else b""
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error}") from error
-        lines = told.splitlines()
-        for line in lines:
+        for line in held.splitlines():
             self._take(line)
         # What a kill left of the very first line is a journal, too.
-        cut = len(lines) == 1 and told.startswith(_BEGIN) and not told.endswith(b"\n")
-        if lines and not self.known and not cut:
+        begun = held.startswith(_BEGIN) and b"\n" not in held
+        if held and not self.known and not begun:
             raise InputError(f"{self.path} is no journal of trials", remedy=_ELSE)
         # Without what a kill left of a line, to which the next would be appended.
-        kept = [self._line(key, words) for key, words in self.known.items()]
-        write_text(self.path, "".join(kept), private=True)
+        told = [self._line(key, words) for key, words in self.known.items()]
+        write_text(self.path, "".join(told), private=True)
 
     def _take(self, line: bytes) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -323,15 +323,24 @@ def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
     full = [one for one in full if not one.trial.rough] or full
     plans: dict[str, dict[bool, Figures]] = {}
     for one in full:
-        plans.setdefault(one.trial.label, {})[one.trial.confirming] = one.figures
+        halves = plans.setdefault(one.trial.label, {})
+        side = one.trial.confirming
+        halves[side] = _fuller(halves.get(side, one.figures), one.figures)
     best: dict[str, Obstacle] = {}
-    for halves in plans.values():
-        failing = _failing([*halves.values()], ground)
+    for both in plans.values():
+        failing = _failing([*both.values()], ground)
         if len(failing) == 1 and math.isfinite(failing[0].needed):
             (own,) = failing
             if own.requirement not in best or own.loss < best[own.requirement].loss:
                 best[own.requirement] = own
     yield from sorted(best.values(), key=lambda one: one.loss)
+
+
+def _fuller(had: Figures, one: Figures) -> Figures:
+    """Of two trials of the same people that which was not ended early, with the most that attacks
+    got in either."""
+    kept = one if had.ended or not one.ended else had
+    return replace(kept, risk=max(had.risk, one.risk), high=max(had.high, one.high))
 
 
 def _failing(halves: Sequence[Figures], ground: People) -> list[Obstacle]:
