@@ -164,3 +164,21 @@ def test_a_purpose_that_names_no_column_is_told_by_its_line(sfumato, people: Pat
     done = sfumato("advise", "p.toml", *QUICK[1:])
     told(done, "sexx", 'did you mean "sex"?')
     assert int(done.err.split("line ")[1].split()[0]) in (len(lines), len(lines) - 1)
+
+
+def test_no_folder_is_called_after_a_password(sfumato, tmp_path: Path) -> None:
+    (tmp_path / "data-advice").mkdir()
+    (tmp_path / "data-advice" / "x").write_text("")
+    done = sfumato("advise", "postgresql://u:hunter2@localhost:1/", *QUICK)
+    told(done, "data-advice is not empty")
+    assert "hunter2" not in done.err
+
+
+def test_every_file_has_a_folder_of_its_own(sfumato, people: Path, tmp_path: Path) -> None:
+    for name, folder in (("staff.2023.csv", "staff.2023"), ("p.toml", "p")):
+        if name.endswith(".toml"):
+            sfumato("init", "people.csv", "-o", name)
+        else:
+            (tmp_path / name).write_bytes(people.read_bytes())
+        assert sfumato("advise", name, *QUICK).code in (0, 3)
+        assert (tmp_path / f"{folder}-advice" / "index.html").is_file()

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
+import select
 import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -82,3 +89,34 @@ def test_answers_are_told_as_options() -> None:
     words = shlex.split(options_of(found))
     assert words == ["--uses=nota media,sexo", "--target=it's", "--no-perturb", "--no-ask"]
     assert base.names(words[0].partition("=")[2]) == ["nota media", "sexo"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "siginterrupt"), reason="no signals of POSIX")
+def test_ctrl_c_ends_a_question_at_once(tmp_path: Path) -> None:
+    pl.DataFrame({"age": range(40), "sex": ["m", "f"] * 20}).write_csv(tmp_path / "a.csv")
+    ours, theirs = os.openpty()
+    command = "from sfumato.cli.app import run; run(['advise', 'a.csv'])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command],
+        cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    told = _read(ours, b"[all]")
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    told += _read(ours)
+    assert process.wait(20) == 130  # and not after the next Enter
+    os.close(ours)
+    assert "\ninterrupted; nothing was written" in told.decode().replace("\r", ""), told
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def _read(terminal: int, until: bytes = b"nothing is until here") -> bytes:
+    """What stands on it until these words, or the end."""
+    told = b""
+    while until not in told and select.select([terminal], [], [], 20)[0]:
+        try:
+            told += os.read(terminal, 4096)
+        except OSError:  # whoever wrote there is gone
+            break
+    return told

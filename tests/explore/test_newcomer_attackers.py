@@ -1,4 +1,4 @@
-"""What others may know of a person is never published for that alone."""
+"""What others may know of a person is never published for that alone; visits are not people."""
 
 from __future__ import annotations
 
@@ -20,3 +20,14 @@ def test_a_name_that_others_know_is_not_published_for_that() -> None:
         assert option.plans[0].steps[0].use.name == "drop"
     advice = sf.advise(table, wish, methods=["univariate-synthesis"], workers=1)
     assert any("left out, whoever knows them: name (identifier)" in n for n in advice.notes)
+
+
+def test_records_of_one_person_are_not_called_people() -> None:
+    visits = pl.DataFrame({
+        "patient": [f"P{i // 3}" for i in range(120)],
+        "birth": [1940 + i // 3 for i in range(120)],
+        "pulse": [60 + i % 30 for i in range(120)],
+    })  # fmt: skip
+    table = sf.table(visits, identifier=["patient"], quasi=["birth"], confidential=["pulse"])
+    advice = sf.advise(table, {"trials": 3}, methods=["univariate-synthesis"], workers=1)
+    assert any("40 people have 120 records, by `patient`" in note for note in advice.notes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from ..addresses import is_address
 from ..errors import OutputError, ParameterError, SfumatoError
 from ..texts import one_line
 from . import base, show, stopping
@@ -71,6 +72,7 @@ def advise(
     json: base.Json = False,
 ) -> None:
     """Try what may suit a purpose, and answer with plans ready to run; writes no release."""
+    from ..data.io.source import stem_of
     from ..explore.advise import advise as find_out
     from ..explore.advising.page import save
     from ..release.plan.plan import lines_of
@@ -78,8 +80,9 @@ def advise(
     from .asking import asked, options_of
 
     show.load_plugins(plugin)
-    stem = Path(source).name.partition(".")[0] or "data"
-    folder = output or Path(f"{stem}-advice")
+    # An address may hold a password: no folder is called after it.
+    stem = "" if is_address(source) else stem_of(source).removesuffix(".toml")
+    folder = output or Path(f"{stem or 'data'}-advice")
     _check(folder, replace=replace)
     plan, text, path, table = _read(source, input, folder)
     given: dict[str, Any] = {

@@ -9,13 +9,11 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..data.schema import SET_ASIDE, Role
 from ..errors import InputError, SchemaError, SfumatoError
 from ..texts import one_line
 from . import base
-from .saying import say
+from .saying import prompted, say
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -98,7 +96,7 @@ def asked(table: Table, purpose: Purpose) -> Purpose:
     )
     given |= _ask(
         "May values change at random (yes or no)?",
-        "Averages and models stand it well. No where each value must be true, if coarser.",
+        "Averages and models stand it well. After no, values get coarser, or the mean of a group.",
         "yes" if purpose.perturb else "no",
         {"perturb": purpose.perturb},
         lambda said: {"perturb": _yes(said)},
@@ -137,7 +135,7 @@ def _ask(
     _tell(question)
     _tell(reason, indent="  ")
     while True:
-        said = str(typer.prompt(" ", default=default, err=True))
+        said = prompted(" ", default)
         if said.strip() == default:
             return unchanged  # by its name, which may be longer or wilder than what was shown
         try:

@@ -21,7 +21,7 @@ from ..errors import (
 from ..progress import silent
 from ..registry import KINDS, entries
 from ..texts import json_text, one_line, printable
-from .saying import say
+from .saying import prompted, say
 
 if TYPE_CHECKING:
     from ..explore.compare import Comparison
@@ -171,15 +171,13 @@ def drafted(target: Path, text: str, *, json: bool) -> None:
 
 def role_of(made: Guess) -> str:
     """The role that a person gives a column of which the draft is not sure."""
-    import typer
-
     from ..data.schema import Role
 
     roles = [role.value for role in Role if role != Role.UNDECIDED]
     while True:
         asked = one_line(f"{made.name}: {made.why}")
         words = f"{asked}\n  its role ({', '.join(roles)})"
-        given = str(typer.prompt(words, default=made.role.value, err=True)).strip()
+        given = prompted(words, made.role.value).strip()
         if given in roles:
             return given
         notes_aside(f"there is no role {given!r}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..data.people.repeated import people_counted
 from ..data.schema import SET_ASIDE, Kind, Role
 from ..data.table import DROP, Table
 from ..errors import ParameterError
@@ -100,7 +101,7 @@ def advise(
     own = {name for step in chosen.steps for name in step.touches(people)}
     open_ = frozenset(c.name for c in people.schema if c.role == Role.UNDECIDED) - own
     read = chosen.input.model_copy(update={"others": DROP}) if open_ else chosen.input
-    # What a bare file's purpose requires is said by [require] of its plans, and once.
+    # What it requires stands in [require] of the plans, and is not to be required once more.
     said = wish.model_copy(update={"require": {}})
 
     def ready(tried: Plan) -> Plan:
@@ -133,6 +134,11 @@ def _left_out(people: Table, dropped: frozenset[str], wish: Purpose) -> list[str
         named = ", ".join(f"{c.name} ({c.role})" for c in away)
         known = ", whoever knows them" if any(c.name in wish.attackers for c in away) else ""
         said.append(f"left out{known}: {named}; a plan may give another role in [columns]")
+    if several := people_counted(people):
+        said.append(
+            f"{several}: what is called people here are records, and a group of k records may be "
+            "of fewer people; k-anonymity in [require] counts people"
+        )
     return said
 
 

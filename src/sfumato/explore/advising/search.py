@@ -332,24 +332,22 @@ class Search:
             for loss, setting in self._worth(climb)
         ]
         heapify(pool)
+        best: Figures | None = None
         # More protection may lose more than it seemed to: whatever may lose less is tried as well.
-        while pool and not (self.shown and self._close(pool[0][0])):
+        while pool and (best is None or pool[0][0] < best.loss * (1 - _CLOSE)):
             loss, place, setting = heappop(pool)
             climb = self.climbs[place]
             if not self._both([(climb, setting)], last, rung):
                 return
             found = climb.seen[last][setting]
             if self._stands(found):
-                if not self.shown or found.loss < self.shown[0].figures.loss:
+                if best is None or found.loss < best.loss:
+                    best = found
                     self.shown = [self._tried(found)]
                 continue
             above = max(climb.seen[last]) + 1
             if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
                 heappush(pool, (max(loss, found.loss), place, above))
-
-    def _close(self, loss: float) -> bool:
-        """Whether what loses so much at least is no better than the plan that stands."""
-        return loss >= self.shown[0].figures.loss * (1 - _CLOSE)
 
     def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
         """Settings worth a trial on everybody, and what each loses at least."""
