@@ -149,6 +149,30 @@ def test_a_target_moves_the_loss_to_the_model_of_its_column(study: sf.Table) -> 
     assert used.figures(broken, take)[0] == used.figures(other, take)[0] == 0.0
 
 
+def drawn(seed: int, n: int = 400) -> sf.Table:
+    """A sample of a population in which `y` hangs on `a` and on chance."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 40, n)
+    y = np.where(rng.random(n) < 0.1 + 0.02 * a, "ill", "well")
+    return sf.table({"a": a, "b": rng.integers(0, 9, n), "y": y}, quasi=["a", "b"], target=["y"])
+
+
+def test_records_that_are_nobodys_are_not_charged_for_what_nobody_should_know_by_heart() -> None:
+    """A fresh sample of the population is the best that a synthesis can be."""
+    people, others = drawn(1), drawn(2)
+    loss = Loss.of(Purpose.of({"target": "y"}), people, frozenset())
+    fresh = drawn(3)
+    anew = fresh.with_columns([fresh["y"].sample(fraction=1.0, shuffle=True, seed=1)])
+    lost = {
+        name: loss.figures(Pair(people, made, None), take, others)[1]["model of y"]
+        for name, made in (("fresh", fresh), ("anew", anew))
+    }
+    assert lost["fresh"] < 0.25
+    assert lost["anew"] > 0.8
+    # Without others the model of the originals is tested on those whom it knows by heart.
+    assert loss.figures(Pair(people, fresh, None), take)[1]["model of y"] > 2 * lost["fresh"]
+
+
 def test_a_target_that_is_not_published_is_lost(study: sf.Table) -> None:
     loss = Loss.of(Purpose.of({"target": "y"}), study, frozenset())
     pair = sf.protect(study, sf.method("drop", columns=["y"]), seed=1).pair

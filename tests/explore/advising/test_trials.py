@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.explore.advising import trials
-from sfumato.explore.advising.answer import _attacks, _moved, _points
+from sfumato.explore.advising.answer import _attacks, _lucky, _moved, _points
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.trials import Figures, People, Trial
 from sfumato.release.plan.plan import Plan, Purpose
@@ -165,6 +165,26 @@ def test_of_both_halves_the_worse_is_told() -> None:
     for both in ([one, two], [two, one]):
         # A bound above the limit is none of 95 %: others of them were corrected for the limit.
         assert _attacks(both, found) == "attacks get 4.0 % beyond chance (second; at most 9.0 %)"
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_one_of_many_may_keep_the_limit_by_chance(strict: bool) -> None:
+    """Of every plan attacks get 6 % and estimates scatter by 1 %: where the estimate decides, one
+    of many seems to get less of both halves, which is told; where the bound does, none is shown."""
+    ladders = {f"m{i}": [(0.1 + (i + 2 * j) / 100, 0.06) for j in range(5)] for i in range(8)}
+    told = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+
+        def change(job: Trial, made: Figures, rng=rng) -> Figures:
+            error = 0.01 * np.sqrt(10_000 / (job.attacked or 10_000))
+            risk = max(float(rng.normal(made.risk, error)), 0.0)
+            return replace(made, risk=risk, low=risk - 2 * error, high=risk + 1.645 * error)
+
+        search = searched(made_up(ladders, change=change, strict=strict), options(ladders))
+        told += [_lucky(search)] * bool(search.shown)
+    assert bool(told) != strict
+    assert all("likelier one keeps the limit by chance" in one for one in told)
 
 
 def test_what_confirming_costs_is_told() -> None:

@@ -364,6 +364,8 @@ def _notes(search: Search) -> Iterator[str]:
     ground = search.ground
     if moved := _moved(search):
         yield moved
+    if lucky := _lucky(search):
+        yield lucky
     if search.short:
         yield f"the search was ended by want of {search.short}: more would be tried with more"
     few = min(ground.chosen.height, ground.confirming.height)
@@ -401,6 +403,30 @@ def _moved(search: Search) -> str:
         f"of {len(kept)} plan{'s' * (len(kept) != 1)} that did what is required of those by whom "
         f"they were chosen, {fell} did not of the others; there they lost {_points(loss)} and "
         f"attacks got {_points(risk)} on average"
+    )
+
+
+_MANY = 3
+"""So many plans of which attacks got too much before one that kept the limit: it may be luck."""
+
+
+def _lucky(search: Search) -> str:
+    """Whether one of many may have kept the limit by chance: all were tried on the same others."""
+    ground = search.ground
+    if ground.strict or not search.shown:
+        return ""
+    full = [one.figures for one in search.tried if not one.trial.rough]
+    over = {
+        one.label
+        for one in full
+        if one.made and not (one.failure or one.broken) and one.risk > ground.limit
+    } & {*search.confirmed}
+    if len(over) < _MANY:
+        return ""
+    return (
+        f"of {len(over)} other plans attacks got more than {percent(ground.limit)} of one half or "
+        "the other: the more are tried, the likelier one keeps the limit by chance, on both; "
+        "require withstand, by which the bound decides, where that matters"
     )
 
 

@@ -128,7 +128,7 @@ def _option(
     if chained:
         hidden = [n for n in open_ if table.schema[n].role != Role.QUASI]
         tail = _covering(candidate.after, {}, hidden, "pram", table)
-        shown += " with " + " and ".join(step.use.name for step in tail)
+        shown += " with " + (" and ".join(step.use.name for step in tail) or candidate.after)
     ladder = [s for s in candidate.ladder if s.get("k", 0) * _PEOPLE <= table.height]
     labels, plans = [], []
     for words in ladder or candidate.ladder[:1]:

@@ -209,7 +209,7 @@ class People:
             found = replace(found, required=_required(findings))
             rerun = again(trial.plan, seed, others) if trial.confirming and self.strict else None
             measuring = Measuring(seed, draft.groups, others, trial.plan.mechanism, rerun)
-            loss, parts, columns = self.loss.figures(pair, measuring.take)
+            loss, parts, columns = self.loss.figures(pair, measuring.take, others)
             found = replace(found, loss=loss, parts=parts, columns=columns)
             attacks = measuring.take(self._attacks(trial), pair)
         except MeasureError as error:
@@ -249,7 +249,7 @@ def figures_of(**words: Any) -> Figures:
 
 
 _FIGURES = TypeAdapter(Figures)
-_FORM = 2
+_FORM = 3
 """Of figures: a journal of another form does not speak of these."""
 
 
