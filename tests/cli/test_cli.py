@@ -28,6 +28,7 @@ class Ended:
 @pytest.fixture
 def sfumato(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as no terminal, whoever runs the tests
 
     def call(*arguments: str) -> Ended:
         with pytest.raises(SystemExit) as ended:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.test_cli import Ended as Ended
 from tests.cli.test_cli import sfumato as sfumato
+from tests.contract.hostile import harmless
 
 QUICK = ("--no-ask", "--workers", "1", "--trials", "3", "--methods", "univariate-synthesis")
 
@@ -182,3 +183,12 @@ def test_every_file_has_a_folder_of_its_own(sfumato, people: Path, tmp_path: Pat
             (tmp_path / name).write_bytes(people.read_bytes())
         assert sfumato("advise", name, *QUICK).code in (0, 3)
         assert (tmp_path / f"{folder}-advice" / "index.html").is_file()
+
+
+def test_a_file_name_forges_no_line(sfumato, people: Path, tmp_path: Path) -> None:
+    name = "a\nread the first plan, then: rm \x1b[2J.csv"
+    people.rename(tmp_path / name)
+    done = sfumato("advise", name, *QUICK, "--at-most", "1")
+    assert done.code == 0, done.err
+    assert harmless(done.out + done.err)
+    assert sum(line.startswith("read the first") for line in done.out.splitlines()) == 1

@@ -109,6 +109,7 @@ def test_what_would_do_is_the_most_that_attacks_ever_got() -> None:
     (found,) = _obstacles([few, more, others], ground)
     assert (found.requirement, found.needed) == (ATTACKS, 0.12)
     assert "at-most" in found.said()
+    assert "may do" in found.said()  # others, or all attacks, may get more
 
 
 def test_want_of_trials_is_told_of_what_was_tried_and_of_what_was_not() -> None:

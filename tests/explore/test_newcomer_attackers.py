@@ -31,3 +31,13 @@ def test_records_of_one_person_are_not_called_people() -> None:
     table = sf.table(visits, identifier=["patient"], quasi=["birth"], confidential=["pulse"])
     advice = sf.advise(table, {"trials": 3}, methods=["univariate-synthesis"], workers=1)
     assert any("40 people have 120 records, by `patient`" in note for note in advice.notes)
+
+
+def test_the_plan_as_it_is_keeps_its_order() -> None:
+    frame = pl.DataFrame({"id": ["a", "a", "b", "b"] * 10, "age": range(40), "box": [["x"]] * 40})
+    table = sf.table(frame, identifier=["id"], quasi=["age", "box"])
+    words = '[[steps]]\nuse = "mondrian"\nk = 2\n[[steps]]\nuse = "drop"\ncolumns = ["id"]\n'
+    given = portfolio(table, Plan.parse(words), Purpose(), ["mdav"])[0].plans[0]
+    assert [step.use.name for step in given.steps] == ["drop", "mondrian", "drop"]
+    assert given.steps[0].use.parameters()["columns"] == ("box",)
+    assert given.steps[1:] == Plan.parse(words).steps

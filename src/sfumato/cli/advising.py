@@ -247,9 +247,9 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
             say(f"  {one_line(obstacle.said())}")
     say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
-    say(f"why, what was left and a figure: {page}  (keep it private)")
+    say(f"why, what was left and a figure: {one_line(str(page))}  (keep it private)")
     if found.short:
         say(f"to go on from here: the same with --replace and more {_MORE[found.short]}")
     if found.plans:
         first = page.parent / names[found.plans[0].label]
-        say(f"read the first plan, then: sfumato protect {shlex.quote(str(first))}")
+        say(f"read the first plan, then: sfumato protect {one_line(shlex.quote(str(first)))}")

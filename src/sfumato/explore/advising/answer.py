@@ -68,7 +68,7 @@ class Obstacle:
             asked = "what attacks may get (at-most, or withstand where it is required)"
         return (
             f"{asked} = {_round(self.needed, self.limit)} instead of {self.limit:g}: "
-            f"{self.label} would do, and loses {percent(self.loss)}"
+            f"{self.label} may do, and loses {percent(self.loss)}"
         )
 
 

@@ -88,8 +88,9 @@ def _masking(plan: Plan) -> tuple[Step, ...]:
 
 
 def _given(plan: Plan, first: Sequence[Step], purpose: Purpose) -> Option:
-    steps = _masking(plan)
-    made = plan.with_(steps=(*first, *steps))
+    # In its own order: a search may count people by what is dropped after it.
+    steps, more = _masking(plan), [step for step in first if step not in plan.steps]
+    made = plan.with_(steps=(*more, *plan.steps))
     return Option(GIVEN, None, (GIVEN,), (made,), barred=_barred(None, steps, purpose))
 
 
