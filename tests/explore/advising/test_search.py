@@ -259,7 +259,7 @@ def test_a_requirement_that_is_in_the_way_is_named() -> None:
     assert not advice.plans
     (one,) = advice.obstacles
     assert (one.requirement, one.limit, one.needed, one.label) == ("k-anonymity", 10.0, 3.0, "a 0")
-    assert one.said() == "k-anonymity = 3 instead of 10: a 0 would do, and loses 10 %"
+    assert one.said() == "k-anonymity = 3 instead of 10: a 0 may do, and loses 10 %"
 
 
 def test_a_requirement_of_use_is_sought_by_less_protection() -> None:

@@ -125,6 +125,8 @@ class Search:
         self.tried: list[Tried] = []
         self.confirmed: dict[str, Figures] = {}
         """Of the people who had no part in the choice, by label."""
+        self._rough: dict[str, Figures] = {}
+        """The same where only some of them were attacked, which confirms nothing."""
         self.shown: list[Tried] = []
         """The plans that are shown, the best first; each is confirmed if it could be."""
         self.short = ""
@@ -141,7 +143,7 @@ class Search:
             self._settle(number, rung)
             self._leave(number, rung)
         self._share = 1.0
-        last = len(samples)
+        last = len(samples) + 1  # before which some of everybody are attacked
         self._choose(last, all_)
         if self.shown:
             self._beside(last, all_)
@@ -262,7 +264,8 @@ class Search:
         for i in sorted(found):
             climb, setting, confirming = wave[i]
             if confirming:
-                self.confirmed[found[i].label] = found[i]
+                known = self._rough if found[i].rough else self.confirmed
+                known[found[i].label] = found[i]
             else:
                 climb.seen.setdefault(number, {})[setting] = found[i]
             self.tried.append(Tried(trials[i], found[i], climb.option, setting, number))
@@ -337,17 +340,29 @@ class Search:
         while pool and (best is None or pool[0][0] < best.loss * (1 - _CLOSE)):
             loss, place, setting = heappop(pool)
             climb = self.climbs[place]
-            if not self._both([(climb, setting)], last, rung):
+            found = self._on_all(climb, setting, last, rung)
+            if found is None:
                 return
-            found = climb.seen[last][setting]
-            if self._stands(found):
+            if not found.rough and self._stands(found):
                 if best is None or found.loss < best.loss:
                     best = found
                     self.shown = [self._tried(found)]
                 continue
-            above = max(climb.seen[last]) + 1
+            above = max(*climb.seen.get(last - 1, ()), *climb.seen.get(last, ()), setting) + 1
             if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
                 heappush(pool, (max(loss, found.loss), place, above))
+
+    def _on_all(self, climb: Climb, setting: int, last: int, rung: Rung) -> Figures | None:
+        """A plan on everybody, and on the others; where some of these are attacked for certain, it
+        ends with them, and its figures are rough. None where the time was up."""
+        plan = [(climb, setting)]
+        if self.ground.chosen.height > 2 * _BESIDE:
+            if not self._both(plan, last - 1, rung._replace(attacked=_BESIDE, rough=True)):
+                return None
+            found = climb.seen[last - 1][setting]
+            if not (self._keeps(found) and self._keeps(self._rough[found.label])):
+                return found
+        return climb.seen[last][setting] if self._both(plan, last, rung) else None
 
     def _worth(self, climb: Climb) -> Iterator[tuple[float, int]]:
         """Settings worth a trial on everybody, and what each loses at least."""
@@ -436,8 +451,10 @@ class Search:
         fallen = {
             found.label
             for climb in self.climbs
-            for found in climb.seen.get(last, {}).values()
-            if not self._keeps(found) or not self._keeps(self.confirmed.get(found.label, found))
+            for number in (last - 1, last)
+            for found in climb.seen.get(number, {}).values()
+            for others in (self._rough, self.confirmed)
+            if not self._keeps(found) or not self._keeps(others.get(found.label, found))
         }
         for number in range(last, -1, -1):
             kept = [
