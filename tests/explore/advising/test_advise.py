@@ -192,7 +192,7 @@ def test_what_attacks_may_get_moves_the_choice(monkeypatch) -> None:
         assert best.figures.risk <= limit
         assert best.confirmed is not None
         assert best.confirmed.risk <= limit
-        taken[limit] = best.plan.steps[-1].use.k  # type: ignore[union-attr]
+        taken[limit] = best.plan.steps[0].use.k  # type: ignore[union-attr]
     assert taken[0.34] < taken[0.15] < taken[0.05]
 
 

@@ -179,7 +179,7 @@ def test_trials_are_no_more_than_allowed() -> None:
         assert len(ground.asked) == len(search.tried) <= trials
         assert search.shown
         whole = search.shown[0].figures.label in search.confirmed
-        assert whole == (trials > 4)
+        assert whole == (trials > 12)
         if trials < 60:
             assert search.short == "trials"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...candidate import Candidate, Family, Scope
+from ...data.people.repeated import repeated_key
 from ...data.schema import SET_ASIDE, Kind, Role
 from ...data.table import Table
 from ...protocols import Verb
@@ -136,10 +137,12 @@ def _option(
         if scope == "all":
             own = _covering(name, words, open_, candidate.rest, table, then)
         else:
-            own = (Step(build("method|partitioner", name, words), then),)
+            own = (Step(build("method|partitioner", name, _of_people(name, words, table)), then),)
         labels.append(label_of(shown, words))
-        plans.append(plan.with_(steps=(*first, *own, *tail)))
-    steps = plans[0].steps[len(first) :]
+        masking = (*own, *tail)
+        # Who has several records is counted by an identifier, while it is there.
+        steps = (*masking, *first) if candidate.linked else (*first, *masking)
+        plans.append(plan.with_(steps=steps))
     barred = _barred(candidate, steps, purpose)
     if chained and not tail:
         barred = "there are no confidential columns to chain it on"
@@ -147,6 +150,14 @@ def _option(
     return Option(
         shown, candidate.family, tuple(labels), tuple(plans), usual, barred, candidate.linked
     )
+
+
+def _of_people(name: str, words: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """The same settings, with groups of k people where these have several records."""
+    cls = find(name, "method", "partitioner").load()
+    if "k" in words and "criteria" in cls.model_fields and repeated_key(table) is not None:
+        return {**words, "criteria": [{"use": "k-anonymity", "k": words["k"]}]}
+    return dict(words)
 
 
 def _covering(
