@@ -29,7 +29,7 @@ from casc import data_folder
 import sfumato as sf
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.portfolio import portfolio
-from sfumato.explore.advising.search import short_of
+from sfumato.explore.advising.rungs import short_of
 from sfumato.explore.advising.trials import Figures, People, Trial
 from sfumato.explore.runner import Journal, Runner
 from sfumato.release.plan.plan import Plan

@@ -14,7 +14,8 @@ from sfumato.explore.advising import page
 from sfumato.explore.advising.answer import ATTACKS, Advice, _obstacles, answer
 from sfumato.explore.advising.loss import Loss
 from sfumato.explore.advising.portfolio import Option
-from sfumato.explore.advising.search import Search, Tried
+from sfumato.explore.advising.rungs import Tried
+from sfumato.explore.advising.search import Search
 from sfumato.explore.advising.trials import Figures, People, Trial
 from sfumato.explore.runner import Runner
 from sfumato.release.plan.plan import Plan

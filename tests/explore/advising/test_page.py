@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.explore.advising import page as pages
-from sfumato.explore.advising.answer import percent
+from sfumato.explore.advising.sentences import percent
 from sfumato.release.plan.plan import Plan
 from sfumato.texts import one_line
 from tests.contract.hostile import count, harmless, hostile

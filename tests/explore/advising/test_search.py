@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.explore.advising import search as searching
 from sfumato.explore.advising.answer import answer
 from sfumato.explore.advising.loss import PAIRS, Loss
-from sfumato.explore.advising.search import rungs
+from sfumato.explore.advising.rungs import rungs
 from sfumato.explore.advising.trials import Figures, Trial
 from sfumato.release.plan.plan import Purpose
 from tests.explore.advising.made_up import LIMIT, Ladder, first, made_up, options, searched

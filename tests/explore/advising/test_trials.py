@@ -12,8 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.explore.advising import trials
-from sfumato.explore.advising.answer import _attacks, _lucky, _moved, _points
 from sfumato.explore.advising.loss import Loss
+from sfumato.explore.advising.sentences import _attacks, _lucky, _moved, _points
 from sfumato.explore.advising.trials import Figures, People, Trial
 from sfumato.release.plan.plan import Plan, Purpose
 from sfumato.release.plan.step import as_steps

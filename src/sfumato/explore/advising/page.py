@@ -14,7 +14,8 @@ from ...release.report.page import Page, write_page
 from ...release.report.parts import Markup, clipped, count, join, paragraphs, table, tag
 from ...release.report.words import glossary
 from ..figure_files import image_of
-from .answer import Advice, Advised, percent
+from .answer import Advice, Advised
+from .sentences import percent
 
 PAGE, TRIALS = "index.html", "trials.csv"
 _ADVISED = re.compile(r"[1-5]-[A-Za-z0-9.-]+\.toml")

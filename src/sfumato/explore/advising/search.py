@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
 
 from ...progress import Listener
 from ..runner import Runner
 from .portfolio import Option
+from .rungs import SHOWN, Climb, Job, Rung, Tried, beaten, between, rungs, short_of
 from .trials import Figures, People, Trial
 
-SHOWN = 5
-"""Plans that are shown at most."""
 _NEAR = 2.0
 """Plans that come as near to the limit as so many times it on a sample are tried on everybody."""
 _CLOSE = 0.02
@@ -29,80 +26,6 @@ _BESIDE = 2_000
 """People attacked in a release that is shown beside the best: the fewest that show anything."""
 _NEAREST = 3
 """Plans that are attacked in full where none does what is required."""
-_FEW, _MORE, _TIMES = 4_000, 20_000, 5
-"""People of the first sample and of the second; each further one is so many times as large."""
-
-
-class Rung(NamedTuple):
-    """On how many people options are tried, and how much more than the best they may lose."""
-
-    records: int
-    attacked: int | None
-    slack: float
-    """An option that loses more than the best by this share is left."""
-    most: int
-    """Options that go on at most."""
-    rough: bool = True
-
-    def said(self) -> str:
-        """On whom."""
-        some = "" if self.attacked is None else f", {self.attacked:,} attacked"
-        return f"{self.records:,} people{some}"
-
-
-def rungs(people: int) -> list[Rung]:
-    """Samples, and then everybody.
-
-    >>> [rung.records for rung in rungs(15_000)]
-    [4000, 15000, 15000]
-    >>> [rung.records for rung in rungs(600_000)]
-    [4000, 20000, 100000, 600000]
-    >>> [rung.said() for rung in rungs(400)]
-    ['400 people, 400 attacked', '400 people, 400 attacked', '400 people']
-    """
-    # No more can be attacked than there are; then a trial on the second is that on the first.
-    found = [
-        Rung(min(people, _FEW), min(people, 500), 0.7, 6),
-        Rung(min(people, _MORE), min(people, 1_000), 0.25, 3),
-    ]
-    while (more := found[-1].records * _TIMES) * _TIMES <= 2 * people and more < people:
-        found.append(Rung(more, 2_000, 0.15, 2))
-    return [*found, Rung(people, None, 0.0, SHOWN, rough=False)]
-
-
-class Tried(NamedTuple):
-    """A trial and what came of it."""
-
-    trial: Trial
-    figures: Figures
-    option: Option
-    setting: int
-    """Its place on the ladder."""
-    rung: int
-
-
-class Job(NamedTuple):
-    """A setting of an option to be tried."""
-
-    climb: Climb
-    setting: int
-    confirming: bool = False
-
-
-@dataclass
-class Climb:
-    """An option on its way up the rungs."""
-
-    option: Option
-    at: int
-    left: str = ""
-    """Why it was left."""
-    seen: dict[int, dict[int, Figures]] = field(default_factory=dict)
-    """Figures by rung and setting."""
-
-    def best(self, rung: int) -> Figures | None:
-        """Those of the setting where it stands."""
-        return self.seen.get(rung, {}).get(self.at)
 
 
 class Search:
@@ -183,13 +106,13 @@ class Search:
         least = max((seen[s].loss for s in weak if seen[s].made), default=0.0)
         if best is not None and most is not None and least > most:
             if not kept:
-                climb.left = _beaten(climb.option.labels[low], least, best, rung, weak=True)
+                climb.left = beaten(climb.option.labels[low], least, best, rung, weak=True)
             return None
         if high is None:
             return None if low >= top else min(low + 2 ** (len(weak) - 1), top)
         if high - low <= 1:
             if not kept:
-                climb.left = _between(climb, seen, low, high)
+                climb.left = between(climb, seen, low, high)
             return None
         if weak:
             return (low + high) // 2
@@ -303,14 +226,14 @@ class Search:
             elif not found.made:
                 climb.left = found.failure
             elif best is not None and found.loss > best.loss * (1 + rung.slack):
-                climb.left = _beaten(found.label, found.loss, best, rung)
+                climb.left = beaten(found.label, found.loss, best, rung)
         going = [climb for climb in going if not climb.left]
         going.sort(key=lambda climb: self._rank(climb, number))
         for climb in going[rung.most :]:
             found = climb.best(number)
             assert found is not None
             if best is not None and self._keeps(found):
-                climb.left = _beaten(found.label, found.loss, best, rung)
+                climb.left = beaten(found.label, found.loss, best, rung)
             else:
                 climb.left = f"{found.label}: {short_of(found)} ({rung.said()}); others come closer"
         self.climbs.sort(key=lambda climb: self._rank(climb, number))
@@ -510,24 +433,3 @@ class Search:
 
     def _tried(self, figures: Figures) -> Tried:
         return next(one for one in self.tried if one.figures is figures)
-
-
-def _beaten(label: str, loss: float, best: Figures, rung: Rung, weak: bool = False) -> str:
-    lost = f"{label} loses {loss:.1%}" + (" and protects too little" if weak else "")
-    return f"{lost}, where {best.label} loses {best.loss:.1%} ({rung.said()})"
-
-
-def _between(climb: Climb, seen: Mapping[int, Figures], low: int, high: int) -> str:
-    """Why no setting does where one is too weak and the next too strong."""
-    said = [f"{climb.option.labels[s]}: {short_of(seen[s])}" for s in (low, high) if s in seen]
-    return "; ".join(said)
-
-
-def short_of(found: Figures) -> str:
-    """What a plan fails."""
-    if found.failure:
-        return found.failure
-    if found.broken:
-        return f"breaks {', '.join(found.broken)}"
-    least = "at least " if found.ended else ""
-    return f"attacks get {least}{found.risk:.1%} beyond chance ({found.worst})"
