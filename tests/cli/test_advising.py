@@ -159,6 +159,9 @@ def test_where_nothing_does_it_ends_with_3(sfumato, given: Path) -> None:
     assert done.code == 3
     assert "no plan that was tried does what is required" in done.out
     assert "what attacks may get (at-most" in done.out
+    assert "too few to tell" in done.out
+    (named,) = {line.partition("its plan: ")[2] for line in done.out.splitlines()} - {""}
+    assert Plan.read(given / named).steps
     assert (given / "plan-advice" / "index.html").exists()
     assert not [*(given / "plan-advice").glob("[1-5]-*.toml")]
 

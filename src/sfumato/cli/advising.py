@@ -232,7 +232,7 @@ def _required(given: list[str]) -> dict[str, Any]:
 
 
 def _show(found: Advice, page: Path, *, json: bool) -> None:
-    from ..explore.advising.page import file_names
+    from ..explore.advising.page import file_names, tried_at
 
     if json:
         show.print_json({"page": str(page), **found.to_dict()})
@@ -242,9 +242,9 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
         state = "" if one.confirmed is not None else " (not confirmed)"
         say(f"{names[one.label]}{state}\n  {one_line(one.why)}\n  {one.does}")
     if not found.plans:
-        say("no plan that was tried does what is required")
-        for obstacle in found.obstacles:
-            say(f"  {one_line(obstacle.said())}")
+        say(found.nothing)
+        for one in found.obstacles:
+            say(f"  {one_line(one.said())}\n    its plan: {page.parent / tried_at(one.label)}")
     say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {one_line(str(page))}  (keep it private)")

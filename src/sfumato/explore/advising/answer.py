@@ -18,7 +18,7 @@ from ...utility.distributions.marginals import Marginals
 from ..risk_utility import RiskUtilityMap, pareto
 from .rungs import Tried, short_of
 from .search import Search
-from .sentences import notes_of, percent, rounded, why
+from .sentences import TOLD, notes_of, percent, rounded, why
 from .trials import Figures, People
 
 ATTACKS = "withstand"
@@ -100,6 +100,13 @@ class Advice:
         if any(one.confirmed is not None for one in self.plans):
             return f"chosen on {chosen:,} people, confirmed on {others:,} others"
         return f"tried on {chosen:,} people, confirmed on nobody yet ({others:,} are kept for it)"
+
+    @property
+    def nothing(self) -> str:
+        """What is said where there is no plan: of few people it need not be the plans' fault."""
+        said = "no plan that was tried does what is required"
+        fewest = min(self.people)
+        return said + f"; {fewest:,} people in either half are too few to tell" * (fewest < TOLD)
 
     @property
     def best(self) -> Plan:

@@ -41,7 +41,7 @@ def save(advice: Advice, folder: Path, text_of: Callable[[Plan], str] = Plan.to_
         for one in advice.plans:
             write_text(folder / names[one.label], text_of(one.plan), private=True)
         for label, plan in advice.tried.items():
-            write_text(folder / TRIED / f"{_slug(label)}.toml", text_of(plan), private=True)
+            write_text(folder / tried_at(label), text_of(plan), private=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
     write_text(folder / TRIALS, advice.trials.write_csv(), private=True)
@@ -53,6 +53,11 @@ def save(advice: Advice, folder: Path, text_of: Callable[[Plan], str] = Plan.to_
 def file_names(advice: Advice) -> dict[str, str]:
     """The file of each plan that is shown, by its label."""
     return {one.label: f"{i}-{_slug(one.label)}.toml" for i, one in enumerate(advice.plans, 1)}
+
+
+def tried_at(label: str) -> str:
+    """Where the plan of a trial is, below the answer's folder."""
+    return f"{TRIED}/{_slug(label)}.toml"
 
 
 def _slug(label: str) -> str:
@@ -85,7 +90,7 @@ def _verdict(advice: Advice, names: dict[str, str]) -> Markup:
             if said
             else tag("p", "No plan breaks one requirement alone: see what was left, and why.")
         )
-        head = tag("h2", "No plan that was tried does what is required")
+        head = tag("h2", advice.nothing[:1].upper() + advice.nothing[1:])
         return tag("section", head, why, class_="verdict broken")
     first, *rest = advice.plans
     items = [tag("li", _item(one, names)) for one in rest]

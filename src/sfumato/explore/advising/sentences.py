@@ -12,6 +12,8 @@ from .loss import PAIRS
 from .search import Search
 from .trials import Figures, People
 
+TOLD = 2_000
+"""People in either half of whom something is shown."""
 _DETAIL = 0.05
 """A column that loses less keeps its detail."""
 _FEW = 3
@@ -100,7 +102,7 @@ def notes_of(search: Search) -> Iterator[str]:
     if search.short:
         yield f"the search was ended by want of {search.short}: more would be tried with more"
     few = min(ground.chosen.height, ground.confirming.height)
-    if few < 2_000:
+    if few < TOLD:
         yield (
             f"{few:,} people in either half are too few to show what attacks get: estimates are "
             "uncertain by several points, and err to the side of the people"
