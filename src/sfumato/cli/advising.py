@@ -243,8 +243,8 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
         say(f"{names[one.label]}{state}\n  {one_line(one.why)}\n  {one.does}")
     if not found.plans:
         say(found.nothing)
-        for one in found.obstacles:
-            say(f"  {one_line(one.said())}\n    its plan: {page.parent / tried_at(one.label)}")
+        for near in found.obstacles:
+            say(f"  {one_line(near.said())}\n    its plan: {page.parent / tried_at(near.label)}")
     say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {one_line(str(page))}  (keep it private)")
