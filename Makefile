@@ -19,11 +19,12 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak bench bench-microaggregation bench-masking \
+.PHONY: help venv studio spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
+	@echo "make studio   the studio on the demo's register, in a browser"
 	@echo "make test     every check of every day: ruff, mypy, import-linter, pytest with doctests"
 	@echo "make lint     ruff, mypy and import-linter only"
 	@echo "make golden   the numbers of the literature; a skipped one is a failure"
@@ -36,6 +37,7 @@ help:
 	@echo "make fuzz     random tables and plans through the front door, recounted (SECONDS=60 SEED=1; CASE=123: one alone)"
 	@echo "make property 10,000 small tables by every method and criterion, recounted (CASES=10000 SEED=1)"
 	@echo "make soak     releases killed, raced, interrupted and out of disk, for an hour (SECONDS=3600 SEED=1)"
+	@echo "make soak-studio  an hour of scripted use of the studio, and how much memory it keeps (SECONDS=3600)"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -67,11 +69,17 @@ LOCKED = $(PIP) --require-hashes -r .venv/wanted.lock && $(PIP) --no-deps --no-b
 	@echo "installing Sfumato and the developers' tools in .venv"
 	@sed '/^# == spark/,$$d' requirements.lock > .venv/wanted.lock
 	@$(LOCKED)
-	@touch .venv/.installed-project .venv/.installed
+	@touch .venv/.installed-project .venv/.installed-studio .venv/.installed
+
+.venv/.installed-studio: pyproject.toml requirements.lock | $(BIN)/python
+	@echo "installing Sfumato and its studio in .venv"
+	@sed '/^# == dev/,$$d' requirements.lock > .venv/wanted.lock
+	@$(LOCKED)
+	@touch .venv/.installed-project .venv/.installed-studio
 
 .venv/.installed-project: pyproject.toml requirements.lock | $(BIN)/python
 	@echo "installing Sfumato in .venv"
-	@sed '/^# == dev/,$$d' requirements.lock > .venv/wanted.lock
+	@sed '/^# == studio/,$$d' requirements.lock > .venv/wanted.lock
 	@$(LOCKED)
 	@touch .venv/.installed-project
 
@@ -95,6 +103,10 @@ endif
 
 demo: .venv/.installed-project
 	@$(BIN)/sfumato demo --replace
+
+studio: .venv/.installed-studio
+	@test -f sfumato-demo/register.csv || $(BIN)/sfumato demo --replace
+	@$(BIN)/sfumato studio sfumato-demo/register.csv
 
 # Spark is large: only its own tests ask for it.
 spark: .venv/.installed-spark
@@ -150,6 +162,9 @@ property: .venv/.installed
 
 soak: .venv/.installed
 	$(FUZZ).soak --seconds $(or $(SECONDS),3600) --seed $(SEED)
+
+soak-studio: .venv/.installed
+	$(BIN)/python -m tests.studio.soak --seconds $(or $(SECONDS),3600)
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/run.py

@@ -4,8 +4,8 @@
 
 It needs uv. The file holds the hashes of every wheel and source of a version, so that other systems
 and newer Pythons can install it as well, and no address: whoever installs says from where. Its
-three sections follow one another, so that a set-up that needs less takes a beginning of it: what
-runs and builds Sfumato, what developers need besides, and what Spark needs.
+sections follow one another, so that a set-up that needs less takes a beginning of it: what runs and
+builds Sfumato, what the studio needs besides, what developers need, and what Spark needs.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.lock"
 HEAD = "# The versions that the checks run against, with the hashes of their files (`make lock`).\n"
-SECTIONS = {"run": (), "dev": ("dev",), "spark": ("dev", "spark")}
+SECTIONS = {
+    "run": (),
+    "studio": ("studio",),
+    "dev": ("studio", "dev"),
+    "spark": ("studio", "dev", "spark"),
+}
 """By section, the extras that it and the sections above it hold."""
 TITLES = {
     "run": "# == run: what runs Sfumato, and what builds it",
+    "studio": "# == studio: what the extra `studio` needs besides",
     "dev": "# == dev: what developers need besides",
     "spark": "# == spark: what the extra `spark` needs besides",
 }
