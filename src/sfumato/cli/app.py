@@ -408,4 +408,5 @@ def ended(given: list[str], signals: stopping.Stopping) -> int:
 # The other commands join the application; after the first ones, in the order of `--help`.
 from . import advising, exploring, generalizing, ledger  # noqa: E402, F401
 from . import others as _others  # noqa: E402, F401
+from . import studio as _studio  # noqa: E402, F401
 from .tables import protect_cells  # noqa: E402

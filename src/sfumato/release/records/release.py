@@ -181,6 +181,24 @@ class Release:
                 landing=landing,
             )
 
+    def draft(self, folder: Path, target: str | Path) -> Release:
+        """Write what `save` would write to `target`, counted again on the bytes, as `release` and
+        its private twin into a folder that is the owner's alone. Nothing is published: no ledger is
+        told, and no table of a database made."""
+        plan = allowed(self.plan, self.private.seed)
+        made = self._planned(plan)
+        told = publication(made.pair, made.plan, made.evidence.steps, target)
+        precise = made._as_precise()
+        public, private = folder / "release", folder / "release.private"
+        with saving(public):
+            for half in (public, private):
+                half.mkdir(mode=0o700)
+            noted = precise._recounted(precise._write_data(public))
+            noted = noted.with_standing(told.standing())
+            noted._write_public(public)
+            noted._write_private(private)
+        return noted
+
     def with_standing(self, standing: Standing) -> Release:
         """The same with how it stands to earlier releases in its evidence."""
         return replace(self, evidence=replace(self.evidence, ledger=standing))

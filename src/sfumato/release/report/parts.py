@@ -38,7 +38,7 @@ def join(parts: Iterable[object], between: str = "") -> Markup:
     return Markup(between.join(esc(part) for part in parts))
 
 
-def tag(name: str, *children: object, **attributes: str) -> Markup:
+def tag(name: str, /, *children: object, **attributes: str) -> Markup:
     """One element. A trailing underscore in an attribute's name is left out, others become hyphens.
 
     >>> tag("p", "a < b", class_="note")

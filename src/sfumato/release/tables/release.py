@@ -210,6 +210,21 @@ class TableRelease:
                 recording=lambda folder: told.recorded(folder, noted[0].ledger),
             )
 
+    def draft(self, folder: Path, target: str | Path) -> TableRelease:
+        """Write what `save` would write to `target` as `release` and its private twin into a folder
+        that is the owner's alone. Nothing is published, and no ledger is told."""
+        plan = allowed(self.plan, self.seed)
+        noted = with_changes(
+            self, plan=plan, ledger=publication(self.cells, plan, target).standing()
+        )
+        public, private = folder / "release", folder / "release.private"
+        with saving(public):
+            for half in (public, private):
+                half.mkdir(mode=0o700)
+            noted._write_public(public)
+            noted._write_private(private)
+        return noted
+
     def _write_public(self, folder: Path) -> None:
         from .report import render
 

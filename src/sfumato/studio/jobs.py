@@ -1,0 +1,263 @@
+"""Work in processes of their own, which the pages look at through the disk.
+
+A job is a folder: what was asked, how far it is, and what came of it. Its process holds a lock as
+long as it lives, so that a server that was started anew knows whether it goes on; it is nobody's
+child and needs no server. Its folder is its owner's alone: what a run leaves there is private.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from ..aside import write_text
+from ..errors import InputError
+from ..machine import cannot_write
+from ..release.staging import hold
+
+MOST_AT_ONCE = 2
+"""Jobs that run side by side."""
+KEPT = 12
+"""Ended jobs of a kind that are kept; older ones are swept away."""
+ASKED, FAR, FOUND, FAILED = "asked.json", "progress.json", "result.json", "error.json"
+ENDED, LOCK, LOG, PID = "ended", "lock", "log", "pid"
+"""What stands in a job's folder."""
+State = Literal["running", "done", "failed", "ended", "lost"]
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work."""
+
+    folder: Path
+
+    @cached_property
+    def asked(self) -> dict[str, Any]:
+        """What was asked: kind, what, words, plan (its path), text, input (what it was then)."""
+        return _json(self.folder / ASKED)
+
+    @property
+    def name(self) -> str:
+        """Its number and kind."""
+        return self.folder.name
+
+    @property
+    def kind(self) -> str:
+        return str(self.asked.get("kind", ""))
+
+    @property
+    def words(self) -> dict[str, Any]:
+        return dict(self.asked.get("words", {}))
+
+    @property
+    def what(self) -> str:
+        """What is being done, in words."""
+        return str(self.asked.get("what", ""))
+
+    @property
+    def state(self) -> State:
+        """How it stands: lost is what ended without a word, for want of memory perhaps."""
+        ends: tuple[tuple[str, State], ...] = (
+            (FOUND, "done"),
+            (FAILED, "failed"),
+            (ENDED, "ended"),
+        )
+        for name, state in ends:
+            if (self.folder / name).exists():
+                return state
+        if self._lives():
+            return "running"
+        return "done" if (self.folder / FOUND).exists() else "lost"
+
+    def _lives(self) -> bool:
+        """Whether its process still holds its lock."""
+        try:
+            lock = os.open(self.folder / LOCK, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            hold(lock, wait=False)
+        except OSError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """How far it is: what, done, of, seconds."""
+        return {"what": "starting", "done": 0, "of": 0, **_json(self.folder / FAR)}
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What came of it."""
+        return _json(self.folder / FOUND)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """Why nothing did: an error as `--json` tells it, with `remedies` of a refusal."""
+        return _json(self.folder / FAILED)
+
+    def of(self, text: str, plan: Path) -> bool:
+        """Whether it was done with this text of the plan, and with the input as it is."""
+        return bool(self.asked.get("text") == text and self.asked.get("input") == seen(plan, text))
+
+    def end(self) -> None:
+        """End its process, whatever it is doing."""
+        if self.state != "running":
+            return
+        write_text(self.folder / ENDED, "", private=True)
+        number = self._number()
+        for sign in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            if number and self._lives():
+                with suppress(OSError):
+                    _signal(number, sign)
+                for _ in range(30):
+                    if not self._lives():
+                        return
+                    time.sleep(0.1)
+
+
+    def _number(self) -> int:
+        """That of its process."""
+        try:
+            return int((self.folder / PID).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return 0
+
+
+class Jobs:
+    """The jobs of one plan."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._held = threading.Lock()
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def __iter__(self) -> Iterator[Job]:
+        """All of them, the newest first."""
+        if not self.folder.is_dir():
+            return
+        for one in sorted(self.folder.iterdir(), key=_number, reverse=True):
+            if (one / ASKED).is_file():
+                yield Job(one)
+
+    def running(self) -> list[Job]:
+        """Those that are under way."""
+        return [job for job in self if job.state == "running"]
+
+    def last(self, kind: str, words: Mapping[str, Any] | None = None) -> Job | None:
+        """The newest of a kind, and with these words if any are given."""
+        plain = None if words is None else json.loads(json.dumps(words))
+        for job in self:
+            if job.kind == kind and (plain is None or job.words == plain):
+                return job
+        return None
+
+    def named(self, name: str) -> Job | None:
+        """The one of this name."""
+        return next((job for job in self if job.name == name), None)
+
+    def start(self, kind: str, what: str, words: Mapping[str, Any], plan: Path, text: str) -> Job:
+        """Begin one."""
+        with self._held:
+            self._children = [child for child in self._children if child.poll() is None]
+            under_way = self.running()
+            if len(under_way) >= MOST_AT_ONCE:
+                told = " and ".join(job.what for job in under_way)
+                raise InputError(f"{told} is under way", remedy="wait until it is done, or end it")
+            try:
+                folder = self._room(kind)
+                asked = {"kind": kind, "what": what, "words": words, "plan": str(plan)}
+                asked |= {"text": text, "input": seen(plan, text)}
+                write_text(folder / ASKED, json.dumps(asked), private=True)
+                self._children.append(_begun(folder))
+            except OSError as error:
+                raise cannot_write(self.folder, error) from error
+            self._sweep(kind)
+            return Job(folder)
+
+    def _room(self, kind: str) -> Path:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        number = max((_number(one) for one in self.folder.iterdir()), default=0) + 1
+        folder = self.folder / f"{number:05d}-{kind}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def _sweep(self, kind: str) -> None:
+        ended = [job for job in self if job.kind == kind and job.state != "running"]
+        for job in ended[KEPT:]:
+            shutil.rmtree(job.folder, ignore_errors=True)
+
+    def end(self) -> None:
+        """End all that are under way."""
+        for job in self.running():
+            job.end()
+
+
+def seen(plan: Path, text: str) -> list[Any]:
+    """What a plan's input file is: another size or time is another input."""
+    import tomllib
+
+    try:
+        named = tomllib.loads(text).get("input", {}).get("path", "")
+        found = (plan.parent / str(named)).stat()
+    except (OSError, ValueError, AttributeError):
+        return []
+    return [str(named), found.st_size, found.st_mtime_ns]
+
+
+def _begun(folder: Path) -> subprocess.Popen[bytes]:
+    """The process of a job, which has its lock from the first moment."""
+    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        hold(lock, wait=False)
+        environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "POLARS_MAX_THREADS": "1"}
+        with (folder / LOG).open("wb") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "sfumato.studio.worker", str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+        write_text(folder / PID, str(child.pid), private=True)
+        return child
+    finally:
+        os.close(lock)
+
+
+def _signal(number: int, sign: int) -> None:
+    """To the process and those that it started."""
+    if hasattr(os, "killpg"):
+        os.killpg(number, sign)
+    else:
+        os.kill(number, sign)
+
+
+def _number(folder: Path) -> int:
+    head = folder.name.partition("-")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

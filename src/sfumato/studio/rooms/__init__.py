@@ -1,0 +1,14 @@
+"""The rooms of the page, in the order of the work: the `ROOM` of each module."""
+
+from . import data, explore, hierarchies, protect, publish, risk, tables, utility
+
+ROOMS = (
+    data.ROOM,
+    hierarchies.ROOM,
+    protect.ROOM,
+    explore.ROOM,
+    risk.ROOM,
+    utility.ROOM,
+    tables.ROOM,
+    publish.ROOM,
+)

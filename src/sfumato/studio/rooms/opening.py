@@ -1,0 +1,87 @@
+"""Before there is a plan: which file to open, and the wait until it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...release.looking.files import ENDINGS
+from ...release.report.parts import Markup, join, tag
+from ..asked import Asked
+from ..folder import Folder
+from ..widgets import button, form, hidden, lone, work
+
+
+def front(folder: Folder, name: str) -> Markup:
+    """What may be opened."""
+    found = folder.listing(name)
+    above = str(Path(name).parent) if name else ""
+    up = tag("a", "The folder above", href=_at("" if above == "." else above)) if name else ""
+    inside = (tag("li", tag("a", f"{Path(one).name}/", href=_at(one))) for one in found.folders)
+    return join(
+        (
+            tag("h1", "Which file shall be published?"),
+            tag(
+                "p",
+                "A file about people, or a plan that was begun. Nothing leaves this machine.",
+                class_="about",
+            ),
+            _drop(),
+            _chosen("Plans", found.plans, "Go on with a plan"),
+            _chosen("Data files", found.data, "Begin with a file: a plan is drafted beside it"),
+            tag("h2", "Folders") if name or found.folders else "",
+            up,
+            tag("ul", *inside, class_="files"),
+        )
+    )
+
+
+def drafting(asked: Asked) -> Markup:
+    """While the plan of a file is drafted."""
+    job = asked.desk.last("draft")
+    if job is None:
+        return tag("p", "There is no plan here any more. ", tag("a", "Open a file", href="/files"))
+    source = str(job.words.get("source", ""))
+    again = form(asked, "data/draft", hidden("source", source), button("Try again", look="first"))
+    return work(asked, job, again=again)
+
+
+def _at(folder: str) -> str:
+    from urllib.parse import quote
+
+    return f"/files?folder={quote(folder)}"
+
+
+def _drop() -> Markup:
+    ends = ",".join(ENDINGS)
+    return tag(
+        "form",
+        tag("label", "Drop a file here, or choose one", for_="file"),
+        lone("input", type="file", name="file", id="file", accept=f"{ends},.gz,.toml"),
+        button("Take it", look="first"),
+        tag("p", "It is copied into the folder that the studio was started in.", class_="hint"),
+        method="post",
+        action="/upload",
+        enctype="multipart/form-data",
+        class_="drop",
+        data_drop="",
+    )
+
+
+def _chosen(title: str, names: list[str], about: str) -> Markup:
+    if not names:
+        return Markup("")
+    items = (
+        tag(
+            "li",
+            tag(
+                "form",
+                hidden("file", name),
+                tag("button", Path(name).name, type="submit", class_="file"),
+                method="post",
+                action="/open",
+            ),
+        )
+        for name in names
+    )
+    listed = tag("ul", *items, class_="files")
+    return join((tag("h2", title), tag("p", about, class_="small"), listed))

@@ -1,0 +1,84 @@
+"""`sfumato studio`: one server on this machine, and the address that opens it."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from ..errors import InputError, OutputError
+from .app import Studio
+
+OWN = "127.0.0.1"
+_ANY = ("0.0.0.0", "::")
+
+
+def serve(
+    path: Path, *, host: str = OWN, port: int = 0, open: bool = True, say: Callable[[str], None]
+) -> None:
+    """Serve until interrupted: `path` is a data file, a plan, or the folder to choose from."""
+    if not path.exists():
+        raise InputError(f"there is no file or folder {path}", remedy="name one that is there")
+    root, first = (path, None) if path.is_dir() else (path.parent, path)
+    taken = _taken(host, port)
+    port = taken.getsockname()[1]
+    names = ["127.0.0.1", "localhost"] if host in (OWN, *_ANY) else [host]
+    if host in _ANY:
+        names += [socket.gethostname(), socket.getfqdn()]
+    token = secrets.token_urlsafe(32)
+    studio = Studio(root, first)
+    address = f"http://{names[0]}:{port}/?token={token}"
+    config = uvicorn.Config(
+        studio.app(token=token, hosts=names, port=port),
+        access_log=False,  # addresses would stand in it
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        ws="none",
+    )
+    server = _Server(config)
+    say(f"the studio is at\n  {address}\nKeep this address to yourself. Ctrl-C ends the studio.")
+    if open:
+        server.ready = lambda: threading.Thread(
+            target=webbrowser.open, args=(address,), daemon=True
+        ).start()
+    try:
+        server.run(sockets=[taken])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for desk in studio.folder.desks():
+            desk.jobs.end()
+
+
+class _Server(uvicorn.Server):
+    """One that says when it answers."""
+
+    ready: Callable[[], object] = staticmethod(lambda: None)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready()
+
+
+def _taken(host: str, port: int) -> socket.socket:
+    """A socket at the place that was asked for."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise OutputError(
+            f"the studio cannot be at {host}:{port}: {error.strerror or error}",
+            remedy="--port with another number, or without it for a free one",
+        ) from error
+    return found
