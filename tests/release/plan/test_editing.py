@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.release.plan import editing
+from sfumato.release.plan import editing, splicing
 from sfumato.release.plan.editing import edited, inserted, moved_step, removed_step
 from sfumato.release.plan.places import LayoutError, places
 
@@ -112,8 +112,10 @@ def lines(before: str, after: str) -> list[str]:
         (("require", "k-anonymity"), 6, ["k_anonymity = 6   # by law"]),
         (("require", "t-closeness", "at-most"), 0.2, ["+t-closeness = { at-most = 0.2 }"]),
         (("output", "format"), "csv", ['+format = "csv"']),
-        (("map", "draws"), 3, ["+", "+[map]", "+draws = 3"]),
+        (("map", "draws"), 3, ["+[map]", "+draws = 3", "+"]),
         (("steps", 0, "top"), None, []),
+        (("steps", 1, "k"), 5, []),
+        (("input", "given-join"), "keep", []),  # as it was written, with other quotes
     ],
 )
 def test_one_key_is_set_where_it_stands(
@@ -127,6 +129,12 @@ def test_one_key_is_set_where_it_stands(
     assert len(made.splitlines()) - len(PLAN.splitlines()) == sum(x[0] == "+" for x in changed)
     # The same where lines end as on Windows.
     assert edited(PLAN.replace("\n", "\r\n"), path, value) == made.replace("\n", "\r\n")
+
+
+def test_numbers_and_truth_are_not_the_same() -> None:
+    assert edited("[a]\nb = 1\n", ("a", "b"), True) == "[a]\nb = true\n"
+    assert edited("[a]\nb = 1\n", ("a", "b"), 1.0) == "[a]\nb = 1.0\n"
+    assert edited("[a]\nb = nan\nc = 0x1\n", ("a", "c"), 2) == "[a]\nb = nan\nc = 2\n"
 
 
 def test_what_is_removed_leaves_its_comments() -> None:
@@ -228,7 +236,7 @@ def test_where_tomlkit_fails_the_document_is_written_anew(monkeypatch: pytest.Mo
     def broken(text: str) -> Any:
         raise LayoutError("no")
 
-    monkeypatch.setattr(editing, "places", broken)
+    monkeypatch.setattr(splicing, "places", broken)
     monkeypatch.setattr(editing, "parsed", broken)
     made = edited('x = 1\n[a]\n"b c" = 1 # gone\n[[d]]\ne = {}\n', ("a", "f"), [1])
     assert tomllib.loads(made) == {"x": 1, "a": {"b c": 1, "f": [1]}, "d": [{"e": {}}]}

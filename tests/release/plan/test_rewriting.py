@@ -206,3 +206,11 @@ def test_the_ledger_stays_where_the_plan_says(tmp_path: Path) -> None:
     new = rewritten(text, plan.excepted("a reason"), tmp_path)
     assert 'ledger = "kept/all.ledger"   # ours' in new.splitlines()
     assert sf.Plan.parse(new, base=tmp_path) == plan.excepted("a reason")
+
+
+def test_a_password_goes_even_where_nothing_else_changes() -> None:
+    text = '[input]\npath = "postgresql://me:secret@host/db"  # ours\ntable = "people"\n'
+    new = rewritten(text, sf.Plan.parse(text))
+    assert "secret" not in new
+    assert "  # ours" in new
+    assert 'table = "people"' in new

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...addresses import is_address
 from ...errors import SfumatoError
-from .editing import anew, edited, inserted, removed_step
+from .editing import edited, inserted, removed_step
 from .plan import Plan
 from .reader import FILES
+from .splicing import anew
 
 
 def rewritten(text: str, plan: Plan, base: Path | None = None) -> str:
