@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.schema import Role
 from sfumato.release.plan import rewriting
-from sfumato.release.plan.plan import ColumnPlan
+from sfumato.release.plan.plan import ColumnPlan, Input
 from sfumato.release.plan.requirement import parse_requirement
 from sfumato.release.plan.rewriting import rewritten
 
@@ -214,3 +214,6 @@ def test_a_password_goes_even_where_nothing_else_changes() -> None:
     assert "secret" not in new
     assert "  # ours" in new
     assert 'table = "people"' in new
+    without = rewritten(text, sf.Plan.parse(text).with_(input=Input(table="people")))
+    assert "secret" not in without
+    assert without.splitlines()[1].startswith("# path =")

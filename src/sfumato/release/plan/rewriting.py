@@ -28,7 +28,9 @@ def rewritten(text: str, plan: Plan, base: Path | None = None) -> str:
         now = Plan.parse(text, base=base)
         written = _document(now, base)
         if now.input.bare() != now.input:
-            written["input"] |= _relative(now.input.plan_words(), base)
+            # First of all, so that no line that goes stays as a comment with it.
+            told = _relative(now.input.plan_words(), base)
+            text = _keys(text, ("input",), written["input"], told)
         made = _followed(text, _document(plan, base), written)
         if _same(Plan.parse(made, base=base), plan):
             return made
