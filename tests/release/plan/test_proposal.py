@@ -59,9 +59,7 @@ def test_what_a_column_seems_to_be(name: str) -> None:
 @pytest.mark.parametrize(("count", "groups"), [(3, [2]), (4, [2]), (5, [2, 2]), (8, [2, 2])])
 def test_an_ordinals_neighbours_join(count: int, groups: list[int]) -> None:
     levels = [f"level {i}" for i in range(count)]
-    people = table(
-        {"grade": levels * 3}, kinds={"grade": "ordinal"}, categories={"grade": levels}
-    )
+    people = table({"grade": levels * 3}, kinds={"grade": "ordinal"}, categories={"grade": levels})
     assert proposed(people, "grade").poset == {
         "kind": "order",
         "order": levels,

@@ -8,7 +8,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.schema import Role
-from sfumato.release.plan.plan import ColumnPlan
+from sfumato.release.plan import rewriting
+from sfumato.release.plan.plan import ColumnPlan, Input
 from sfumato.release.plan.requirement import parse_requirement
 from sfumato.release.plan.rewriting import rewritten
 
@@ -156,12 +157,24 @@ def test_requirements_and_new_sections() -> None:
     ]
 
 
-def test_what_cannot_be_changed_by_lines_is_written_anew() -> None:
+def test_steps_on_one_line_stay_there() -> None:
     text = 'steps = [{ use = "mondrian", k = 3 }]  # on one line\n'
     plan = sf.Plan.parse(text).with_(steps=(sf.step(sf.method("mondrian", k=4)),))
-    new = rewritten(text, plan)
-    assert sf.Plan.parse(new) == plan
+    assert rewritten(text, plan) == 'steps = [{ use = "mondrian", k = 4 }]  # on one line\n'
+
+
+def test_what_cannot_be_changed_in_its_place_is_written_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where tomlkit does not read a file, or an edit says another thing."""
+    plan = sf.Plan.parse(PLAN, base=FOLDER)
+    plan = plan.with_(steps=plan.steps[:1])
+    monkeypatch.setattr(rewriting, "removed_step", lambda text, index: text)
+    new = rewritten(PLAN, plan, FOLDER)
+    assert sf.Plan.parse(new, base=FOLDER) == plan
     assert "[[steps]]" in new
+    assert "everybody.csv" in new
+    assert "somewhere" not in new
 
 
 def test_comments_stay_where_steps_come_and_go_at_once() -> None:
@@ -193,3 +206,14 @@ def test_the_ledger_stays_where_the_plan_says(tmp_path: Path) -> None:
     new = rewritten(text, plan.excepted("a reason"), tmp_path)
     assert 'ledger = "kept/all.ledger"   # ours' in new.splitlines()
     assert sf.Plan.parse(new, base=tmp_path) == plan.excepted("a reason")
+
+
+def test_a_password_goes_even_where_nothing_else_changes() -> None:
+    text = '[input]\npath = "postgresql://me:secret@host/db"  # ours\ntable = "people"\n'
+    new = rewritten(text, sf.Plan.parse(text))
+    assert "secret" not in new
+    assert "  # ours" in new
+    assert 'table = "people"' in new
+    without = rewritten(text, sf.Plan.parse(text).with_(input=Input(table="people")))
+    assert "secret" not in without
+    assert without.splitlines()[1].startswith("# path =")

@@ -72,7 +72,7 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     >>> locate('[input]\\npath = "a"\\n\\n[[steps]]\\nuse = "b"\\nk = 1\\n', ("steps", 0, "k"))
     6
     """
-    known = lines_of(text)
+    known = _lines_of(text)
     wanted = [str(part) for part in path]
     while wanted:
         if tuple(wanted) in known:
@@ -81,25 +81,15 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     return None
 
 
-def lines(text: str) -> list[str]:
-    """The lines as TOML counts them, which ends one at fewer characters than Python."""
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-
-
-def opens(line: str) -> bool:
-    """Whether a line is the header of a table."""
-    header = _HEADER.match(line)
-    return header is not None and "=" not in header.group(2).split('"')[0]
-
-
-def lines_of(text: str) -> dict[tuple[str, ...], int]:
+def _lines_of(text: str) -> dict[tuple[str, ...], int]:
     """The line of every key and header; a text that looks like a key only misplaces a hint."""
     found: dict[tuple[str, ...], int] = {}
     at: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(lines(text), start=1):
+    # TOML ends a line at fewer characters than Python.
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         header = _HEADER.match(line)
-        if header and opens(line):
+        if header and "=" not in header.group(2).split('"')[0]:
             at = tuple(_parts(header.group(2)))
             if header.group(1) == "[[":
                 index = counts.get(at, 0)
