@@ -161,6 +161,8 @@ class Studio:
         asked = self._asked(request, form)
         place = action(asked)
         goal = f"/plan/{asked.desk.key}/{place}" if place else asked.here
+        if place and place.startswith("/plan/"):  # of another plan, which the action began
+            goal = place
         return RedirectResponse(goal, 303)
 
     def _file(self, request: Request, form: Mapping[str, Any]) -> Response:

@@ -73,6 +73,7 @@ class Room:
     """The inside of its page, from the plan and what work left behind."""
     actions: Mapping[str, Callable[[Asked], str | None]] = field(default_factory=dict)
     """What its forms do, by name. An action changes the plan or begins work, and may return the
-    page to go to, such as "explore?best=2"; else one comes back to where one was."""
+    page to go to, such as "explore?best=2", or "/plan/KEY/tables" of another plan; else one comes
+    back to where one was."""
     files: Mapping[str, Callable[[Asked], Answer]] = field(default_factory=dict)
     """What is fetched beside its page, by name."""

@@ -55,6 +55,8 @@ class TableMethod(Declaration, ABC):
     """Whether its result depends on the seed."""
     keeps_totals: ClassVar[bool] = True
     """Whether what it publishes still adds up."""
+    shows: ClassVar[str] = "cells are hidden"
+    """What readers find in place of the numbers that must not be known."""
     inverts: ClassVar[bool] = False
     """Whether the audit inverts it, and so follows every interval to its ends."""
 

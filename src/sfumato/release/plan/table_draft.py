@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,30 @@ def draft_table(
     path = "people.csv"
     """
     read = ReadTable(source, [], {}) if isinstance(source, Table) else read_decided(str(source))
-    table = read.table
+    words = {"path": path or str(source), **read.decided}
+    folder = output or release_folder(path)
+    return written(read.table, dimensions, value, input=words, output=folder)
+
+
+def written(
+    table: Table,
+    dimensions: Sequence[str],
+    value: str,
+    *,
+    input: Mapping[str, Any],
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    output: str,
+) -> str:
+    """The text of a plan of a table; `columns` says what is known of some beforehand."""
     wanted = [*dimensions, *([value] if value else [])]
     unknown = [missing_column(name, table.names) for name in wanted if name not in table.schema]
     if unknown or not dimensions:
         raise SchemaError("the table", unknown)
-    lines = [toml.table("input", {"path": path or str(source), **read.decided})]
-    columns = [_dimension(table, name) for name in dimensions]
-    if any(columns):
-        lines.append("[columns]\n" + "".join(columns))
+    lines = [toml.table("input", input)]
+    known = columns or {}
+    said = [_known(table, name, known.get(name, {}), name != value) for name in wanted]
+    if any(said):
+        lines.append("[columns]\n" + "".join(said))
     shown: dict[str, Any] = {"dimensions": list(dimensions)}
     if value:
         shown["value"] = value
@@ -58,8 +73,18 @@ def draft_table(
         cells *= table[name].n_unique() + 1
     use = "modular-suppression" if cells <= 200_000 else "hypercube"
     lines.append(toml.table("table.protect", {"use": use}))
-    lines.append(toml.table("output", {"path": output or release_folder(path)}))
+    lines.append(toml.table("output", {"path": output}))
     return "\n".join(lines)
+
+
+def _known(table: Table, name: str, words: Mapping[str, Any], spans: bool) -> str:
+    """What is known of a column; a hierarchy for codes that look like one, where none is."""
+    if "poset" in words or (words and not spans):
+        return f"{toml.key(name)} = {toml.value(words)}\n"
+    guessed = _dimension(table, name) if spans else ""
+    if not words or (guessed and not guessed.startswith("#")):
+        return guessed
+    return f"{guessed}{toml.key(name)} = {toml.value(words)}\n"
 
 
 def _dimension(table: Table, name: str) -> str:

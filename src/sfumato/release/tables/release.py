@@ -132,6 +132,15 @@ class TableRelease:
         return table_view.view(self.cells.labels, texts, dimensions, at, **limits)
 
     @property
+    def hidden_share(self) -> float | None:
+        """How much of the innermost cells' value is hidden; the owner's."""
+        relations, values = self.cells.relations, np.abs(self.problem.values)
+        inner = np.ones(self.problem.n, dtype=bool)
+        inner[relations.cells[relations.coefs < 0]] = False  # the totals
+        whole = float(values[inner].sum())
+        return float(values[inner & self.outcome.hidden].sum()) / whole if whole else None
+
+    @property
     def summary(self) -> str:
         """What the audit found, in words."""
         assert self.plan.table is not None

@@ -168,13 +168,8 @@ def _method(release: TableRelease, *, owner: bool) -> Markup:
         *((key, plain(value)) for key, value in outcome.private.items() if owner),
     ]
     if hidden.any():
-        relations = release.cells.relations
-        inner = np.ones(problem.n, dtype=bool)
-        inner[relations.cells[relations.coefs < 0]] = False  # the totals
-        whole = float(np.abs(problem.values[inner]).sum())
         rows.append(("cells suppressed", f"{int(hidden.sum()):,} of {problem.n:,}"))
-        if whole and owner:
-            share = float(np.abs(problem.values[inner & hidden]).sum()) / whole
+        if owner and (share := release.hidden_share) is not None:
             rows.append(("share of the innermost cells' value", percent(share)))
     if owner and outcome.gap is not None:
         rows.append(("gap", percent(outcome.gap)))

@@ -231,14 +231,15 @@ def _protected(
         )
     told = publication(cells, plan, target).standing() if target else None
     try:
-        return replace(_attempt(cells, plan, seed, notes), ledger=told)
+        return replace(attempted(cells, plan, seed, notes), ledger=told)
     except ReleaseRefused as refused:
         report("looking for remedies", 5, 6)
-        found = cell_remedies(plan, lambda changed: _attempt(cells, changed, seed).findings)
+        found = cell_remedies(plan, lambda changed: attempted(cells, changed, seed).findings)
         raise ReleaseRefused(refused.findings, found) from None
 
 
-def _attempt(cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()) -> TableRelease:
+def attempted(cells: CellTable, plan: Plan, seed: int, notes: tuple[str, ...] = ()) -> TableRelease:
+    """The release of a table as a plan protects it; `ReleaseRefused`, without remedies."""
     from ...tabular.audit.audit import audit
     from ...tabular.threats.protection_problem import protection_problem
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -60,6 +61,104 @@ def _end(value: float) -> str:
     return "?" if np.isnan(value) or np.isinf(value) else amount(value)
 
 
+@dataclass(frozen=True)
+class Axis:
+    """One dimension as it is printed."""
+
+    total: str
+    """The code that stands for all of it."""
+    codes: tuple[str, ...]
+    heads: tuple[tuple[int, str], ...]
+    """Codes with their depth, children after their parent, the total last as in printed tables."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which codes a page has down and across, and at which ones it stays."""
+
+    down: str
+    across: str
+    rows: tuple[tuple[int, str], ...]
+    columns: tuple[tuple[int, str], ...]
+    at: dict[str, str]
+    left_out: int = 0
+    columns_left_out: int = 0
+
+    def cells(self, labels: pl.DataFrame, inside: str) -> list[list[Any]]:
+        """What the column `inside` says of each cell of the page; None where there is no cell.
+        `labels` are the codes of all cells, in the order of the dimensions, and that column."""
+        chosen = pl.lit(True)
+        for name, code in self.at.items():
+            chosen &= exactly(name) == code
+        codes = [self.down, self.across] if self.across else [self.down]
+        place = {
+            (row[0], row[1] if self.across else ""): row[-1]
+            for row in labels.filter(chosen).select(*each(codes), exactly(inside)).iter_rows()
+        }
+        return [[place.get((code, top)) for _, top in self.columns] for _, code in self.rows]
+
+
+def axes(labels: pl.DataFrame, dimensions: tuple[Dimension, ...] = ()) -> dict[str, Axis]:
+    """The dimensions of a table whose cells have these labels."""
+    known = {d.name: d for d in dimensions}
+    found = {}
+    for name in labels.columns:
+        one = known.get(name)
+        codes = tuple(one.codes if one else labels[name].unique(maintain_order=True).to_list())
+        heads = _ordered(one) if one else [(0, code) for code in codes]
+        found[name] = Axis(codes[0] if codes else "", codes, tuple(heads))
+    return found
+
+
+def layout(
+    dimensions: Mapping[str, Axis],
+    at: Mapping[str, str] | None = None,
+    *,
+    most_rows: int = 200,
+    most_columns: int = 40,
+    first_row: int = 0,
+    first_column: int = 0,
+) -> Layout:
+    """A page of a table of these dimensions.
+
+    The dimension with the fewest codes (of those not fixed by `at`) goes across, the one with most
+    goes down; the others stay at their totals.
+    """
+    for name in at or {}:
+        if name not in dimensions:
+            raise ParameterError(
+                f"the table has no dimension {name!r}", remedy=f"one of {', '.join(dimensions)}"
+            )
+    names = [*dimensions]
+    fixed = {name: str(code) for name, code in (at or {}).items()}
+    for name, code in fixed.items():
+        codes = dimensions[name].codes
+        if code not in codes:
+            raise ParameterError(
+                f"{name} has no code {code!r}", remedy=f"one of {', '.join(codes[:12])}"
+            )
+    free = sorted((n for n in names if n not in fixed), key=lambda n: -len(dimensions[n].codes))
+    down = free[0] if free else names[0]
+    across = free[-1] if len(free) > 1 else ""
+    for name in names:
+        if name not in (down, across):
+            fixed.setdefault(name, dimensions[name].total)
+    heads = dimensions[down].heads
+    if down in fixed:
+        heads = ((0, fixed.pop(down)),)
+    tops = dimensions[across].heads if across else ((0, ""),)
+    rows, columns = _cut(heads, most_rows, first_row), _cut(tops, most_columns, first_column)
+    return Layout(
+        down,
+        across,
+        rows,
+        columns,
+        fixed,
+        len(heads) - len(rows),
+        len(tops) - len(columns),
+    )
+
+
 def view(
     labels: pl.DataFrame,
     texts: list[str],
@@ -69,71 +168,33 @@ def view(
     most_rows: int = 200,
     most_columns: int = 40,
 ) -> View:
-    """A page of a table whose cells have these labels and texts.
-
-    The dimension with the fewest codes (of those not fixed by `at`) goes across, the one with most
-    goes down; the others stay at their totals.
-    """
-    names = labels.columns
-    for name in at or {}:
-        if name not in names:
-            raise ParameterError(
-                f"the table has no dimension {name!r}", remedy=f"one of {', '.join(names)}"
-            )
-    known = {d.name: d for d in dimensions}
-    codes = {
-        name: list(known[name].codes)
-        if name in known
-        else labels[name].unique(maintain_order=True).to_list()
-        for name in names
-    }
-    fixed = {name: str(code) for name, code in (at or {}).items()}
-    for name, code in fixed.items():
-        if code not in codes[name]:
-            raise ParameterError(
-                f"{name} has no code {code!r}", remedy=f"one of {', '.join(codes[name][:12])}"
-            )
-    free = sorted((n for n in names if n not in fixed), key=lambda n: -len(codes[n]))
-    down = free[0] if free else names[0]
-    across = free[-1] if len(free) > 1 else ""
-    for name in names:
-        if name not in (down, across):
-            fixed.setdefault(name, codes[name][0])
-    if fixed.get(down):
-        codes[down] = [fixed.pop(down)]
-    chosen = pl.lit(True)
-    for name, code in fixed.items():
-        chosen &= exactly(name) == code
-    part = labels.with_columns(pl.Series("__text", texts)).filter(chosen)
-    heads = _ordered(known.get(down), codes[down])
-    wide = _ordered(known.get(across), codes[across]) if across else [(0, "")]
-    tops = _cut(wide, most_columns)
-    place = {
-        (row[0], row[1] if across else ""): row[-1]
-        for row in part.select(*each([down, across] if across else [down]), "__text").iter_rows()
-    }
-    kept = _cut(heads, most_rows)
+    """A page of a table whose cells have these labels and texts, laid out by `layout`."""
+    page = layout(axes(labels, dimensions), at, most_rows=most_rows, most_columns=most_columns)
+    found = page.cells(labels.with_columns(pl.Series("__text", texts)), "__text")
     return View(
-        ["  " * depth + code for depth, code in kept],
-        [code for _, code in tops],
-        [[place.get((code, top), "") for _, top in tops] for _, code in kept],
-        down,
-        across,
-        fixed,
-        len(heads) - len(kept),
-        len(wide) - len(tops),
+        ["  " * depth + code for depth, code in page.rows],
+        [code for _, code in page.columns],
+        [[text or "" for text in line] for line in found],
+        page.down,
+        page.across,
+        page.at,
+        page.left_out,
+        page.columns_left_out,
     )
 
 
-def _cut(heads: list[tuple[int, str]], most: int) -> list[tuple[int, str]]:
-    """The first of them and the last, which is the total."""
-    return heads if len(heads) <= most else [*heads[: most - 1], heads[-1]]
+def _cut(
+    heads: tuple[tuple[int, str], ...], most: int, first: int = 0
+) -> tuple[tuple[int, str], ...]:
+    """So many of them from the first on, and the last, which is the total."""
+    if len(heads) <= most:
+        return heads
+    first = min(max(first, 0), len(heads) - most)
+    return (*heads[first : first + most - 1], heads[-1])
 
 
-def _ordered(dimension: Dimension | None, codes: list[str]) -> list[tuple[int, str]]:
+def _ordered(dimension: Dimension) -> list[tuple[int, str]]:
     """Codes with their depth, children after their parent, the total last as in printed tables."""
-    if dimension is None or len(codes) < len(dimension.codes):
-        return [(0, code) for code in codes]
     found: list[tuple[int, str]] = []
     waiting = [int(child) for child in dimension.children[0][::-1]]
     while waiting:

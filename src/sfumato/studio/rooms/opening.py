@@ -37,10 +37,13 @@ def front(folder: Folder, name: str) -> Markup:
 
 def drafting(asked: Asked) -> Markup:
     """While the plan of a file is drafted."""
-    job = asked.desk.last("draft")
+    job = asked.desk.last("draft") or asked.desk.last("draft-table")
     if job is None:
         return tag("p", "There is no plan here any more. ", tag("a", "Open a file", href="/files"))
     source = str(job.words.get("source", ""))
+    if job.kind == "draft-table":
+        retry = form(asked, "tables/again", button("Try again", look="first"))
+        return work(asked, job, again=retry)
     again = form(asked, "data/draft", hidden("source", source), button("Try again", look="first"))
     return work(asked, job, again=again)
 

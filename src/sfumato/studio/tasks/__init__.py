@@ -49,6 +49,10 @@ _TASKS = {
     # risk
     # utility
     # tables
+    "draft-table": "tables:draft",
+    "columns": "tables:columns",
+    "compare-tables": "tables:compare",
+    "audit-table": "tables:audit",
     # publish
     "publish": "protecting:publish",
 }

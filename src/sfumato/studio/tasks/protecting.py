@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import OutputError, ParameterError
 from ...explore.tune import tune
+from ...release.looking.cube import keep
 from ...release.records.release import Release
 from ...release.records.run import protect, read_input
 from ...release.tables.release import TableRelease
@@ -61,6 +62,8 @@ def attempt(work: Work) -> dict[str, Any]:
         for key, part in PARTS.items():
             work.tell(f"what {key} shows", 0, 0)
             found[key] = part(work, noted)
+    else:
+        found["cube"] = keep(noted, work.folder)
     return found
 
 

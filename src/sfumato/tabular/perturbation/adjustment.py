@@ -54,6 +54,7 @@ class ControlledAdjustment(TableMethod):
         "perturbation methods for large-scale tabular data protection, EJOR 171:39-52"
     )
     random: ClassVar[bool] = True
+    shows: ClassVar[str] = "other numbers"
     inverts: ClassVar[bool] = True
 
     distance: Literal["L1", "L2"] = Field(

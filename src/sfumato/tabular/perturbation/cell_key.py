@@ -45,6 +45,7 @@ class CellKey(TableMethod):
         "Marley & Leaver 2011; Giessing 2016 (maximum entropy)"
     )
     keeps_totals: ClassVar[bool] = False
+    shows: ClassVar[str] = "other numbers"
 
     largest: int = Field(5, ge=1, le=1000, description="the largest change of a count")
     variance: float = Field(3.0, gt=0, description="the variance of the change of a count")

@@ -44,6 +44,7 @@ class ControlledRounding(TableMethod):
 
     name: ClassVar[str] = "controlled-rounding"
     random: ClassVar[bool] = True
+    shows: ClassVar[str] = "other numbers"
     paper: ClassVar[str] = (
         "Cox 1987, A constructive procedure for unbiased controlled rounding; "
         "Salazar-Gonzalez 2006, Controlled rounding and cell perturbation"

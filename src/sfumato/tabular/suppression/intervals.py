@@ -45,6 +45,7 @@ class IntervalPublication(TableMethod):
     aliases: ClassVar[tuple[str, ...]] = ("partial-suppression",)
     random: ClassVar[bool] = True
     keeps_totals: ClassVar[bool] = True
+    shows: ClassVar[str] = "intervals"
     inverts: ClassVar[bool] = True
     paper: ClassVar[str] = (
         "Fischetti & Salazar-González 2003, Partial cell suppression: a new methodology for "
