@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..aside import write_text
-from ..errors import Complaint, InputError, PlanError, SfumatoError
+from ..errors import Complaint, InputError, OutputError, PlanError, SfumatoError
 from ..machine import cannot_write
 from ..release.plan.plan import Plan
 from .jobs import Job, Jobs
@@ -68,7 +68,8 @@ class Desk:
         try:
             if self.path.stat().st_size > _LARGEST:
                 raise InputError(f"{self.path.name} is too large for a plan")
-            return self.path.read_text(encoding="utf-8-sig")
+            # Line ends stay as they are.
+            return self.path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
@@ -124,7 +125,8 @@ class Desk:
                 if new:
                     raise PlanError(f"what would become of {self.path.name}", new)
             history = self._history(before)
-            kept = [*history["texts"][: history["at"] + 1], {"what": what, "text": text}][-_MOST:]
+            was_kept = history["texts"][: history["at"] + 1]
+            kept = [*was_kept, {"what": what, "text": self._put_by(text)}][-_MOST:]
             self._write(text)
             self._keep({"at": len(kept) - 1, "texts": kept})
 
@@ -158,7 +160,12 @@ class Desk:
             if not 0 <= at < len(history["texts"]):
                 return ""
             done = history["texts"][max(at, history["at"])]["what"]
-            self._write(history["texts"][at]["text"])
+            target = self._kept(history["texts"][at]["text"])
+            if target is None:
+                raise InputError(
+                    "what the plan said then is not kept any more", remedy="change it by hand"
+                )
+            self._write(target)
             self._keep(history | {"at": at})
             return str(done)
 
@@ -166,37 +173,71 @@ class Desk:
         if seen is None or seen == digest(text)[:16]:
             return
         known = [one["text"] for one in self._history(text)["texts"]]
-        was = next((one for one in known if digest(one)[:16] == seen), "")
+        was = next((self._kept(one) or "" for one in known if one[:16] == seen), "")
         lines = difflib.unified_diff(
             was.splitlines(), text.splitlines(), "when you looked", "now", lineterm="", n=1
         )
         raise Conflict([*lines] if was else [])
 
     def _history(self, text: str) -> dict[str, Any]:
-        """The texts so far. One from elsewhere, an editor say, is a change like others."""
+        """The changes so far, each with the digest of the text after it. A text from elsewhere, an
+        editor say, is a change like others."""
+        now = digest(text)
         try:
             found = json.loads((self.room / "history.json").read_text(encoding="utf-8"))
             at, texts = int(found["at"]), [*found["texts"]]
-            texts[at]["text"], [one["what"] for one in texts]
+            one = [(str(each["what"]), str(each["text"])) for each in texts][at]
+            if at < 0:
+                raise ValueError
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            return {"at": 0, "texts": [{"what": "opened", "text": text}]}
-        if texts[at]["text"] != text:
-            texts = [*texts[: at + 1], {"what": "a change outside the studio", "text": text}]
+            return {"at": 0, "texts": [{"what": "opened", "text": now}]}
+        if one[1] != now:
+            texts = [*texts[: at + 1], {"what": "a change outside the studio", "text": now}][
+                -_MOST:
+            ]
             at = len(texts) - 1
         return {"at": at, "texts": texts}
 
+    def _kept(self, name: str) -> str | None:
+        """A text that was kept, if it is still what it was."""
+        try:
+            found = (self.room / "texts" / name).read_bytes().decode("utf-8")
+        except (OSError, ValueError):
+            return None
+        return found if digest(found) == name else None
+
+    def _put_by(self, text: str) -> str:
+        """Keep a text; its name."""
+        self.make_room()
+        name = digest(text)
+        place = self.room / "texts" / name
+        if not place.exists():
+            write_text(place, text, private=True)
+        return name
+
     def _write(self, text: str) -> None:
+        self._put_by(self.text)  # what is there now may be from an editor
         write_text(self.path, text, private=True)
 
     def _keep(self, history: Mapping[str, Any]) -> None:
         self.make_room()
         write_text(self.room / "history.json", json.dumps(history), private=True)
+        wanted = {one["text"] for one in history["texts"]}
+        for one in (self.room / "texts").iterdir():
+            if one.name not in wanted:
+                one.unlink(missing_ok=True)
 
     def make_room(self) -> None:
         """The folder for what the studio keeps beside the plan, for its owner alone."""
         try:
-            self.room.mkdir(mode=0o700, exist_ok=True)
-            self.room.chmod(0o700)
+            for folder in (self.room, self.room / "texts"):
+                if folder.is_symlink():
+                    raise OutputError(
+                        f"{folder.name} is a link, and the studio keeps nothing behind one",
+                        remedy="remove it",
+                    )
+                folder.mkdir(mode=0o700, exist_ok=True)
+                folder.chmod(0o700)
         except OSError as error:
             raise cannot_write(self.room, error) from error
 
@@ -207,6 +248,14 @@ class Desk:
         tells people what is being done."""
         self.make_room()
         return self.jobs.start(kind, what, words or {}, self.path, self.text)
+
+    def once(self, kind: str, what: str, words: Mapping[str, Any] | None = None) -> Job:
+        """The same, unless it is under way: two pages that ask for it get one."""
+        with self._held:
+            found = self.current(kind, words or {})
+            if found is not None and found.state == "running":
+                return found
+            return self.start(kind, what, words)
 
     def last(self, kind: str, words: Mapping[str, Any] | None = None) -> Job | None:
         """The newest work of a kind (and with these words), in whatever state."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ..addresses import is_address
 from ..aside import replacing
 from ..errors import InputError, OutputError
 from ..release.looking.files import ENDINGS, plan_beside, readable
 from ..release.staging import PRIVATE_MARK
+from ..texts import one_line
 from .asked import Upload
 from .desk import ROOM, Desk
 
@@ -19,6 +23,8 @@ _DEEP = 3
 """Folders within folders in which plans are looked for."""
 _MOST = 500
 """Names of a folder that are listed."""
+_LONGEST = 200
+"""Bytes of a name."""
 
 
 class Listing(NamedTuple):
@@ -29,6 +35,8 @@ class Listing(NamedTuple):
     folders: list[str]
     plans: list[str]
     data: list[str]
+    beyond: int = 0
+    """Names that are not listed."""
 
 
 class Folder:
@@ -41,8 +49,11 @@ class Folder:
     def inside(self, name: str) -> Path:
         """The path of a name below the folder; an error for everything else, links that lead out
         among it."""
-        found = (self.root / name).resolve()
-        if "\0" in name or not found.is_relative_to(self.root):
+        found = None
+        with suppress(OSError, ValueError):  # a NUL, or a name that no file can have
+            found = (self.root / name).resolve()
+            found.exists()
+        if found is None or not found.is_relative_to(self.root):
             raise InputError(
                 "that is not below the folder that the studio was started in",
                 remedy="start it in another folder: sfumato studio FOLDER",
@@ -54,13 +65,16 @@ class Folder:
         folder = self.inside(name)
         if not folder.is_dir():
             raise InputError(f"there is no folder {name!r}")
-        found = Listing(name, [], [], [])
-        for one in sorted(folder.iterdir(), key=lambda one: one.name.lower())[:_MOST]:
-            told = str(one.relative_to(self.root)) if not one.is_symlink() else ""
-            if not told or one.name.startswith("."):
-                continue
+        try:
+            names = sorted(folder.iterdir(), key=lambda one: one.name.lower())
+        except OSError as error:
+            raise InputError(f"the folder {name!r} cannot be opened: {error.strerror}") from error
+        names = [one for one in names if not one.name.startswith(".") and not one.is_symlink()]
+        found = Listing(name, [], [], [], max(0, len(names) - _MOST))
+        for one in names[:_MOST]:
+            told = str(one.relative_to(self.root))
             if one.is_dir():
-                if one.suffix not in (ROOM, ".private") and not (one / PRIVATE_MARK).exists():
+                if one.suffix not in (ROOM, ".private") and not _private(one):
                     found.folders.append(told)
             elif one.suffix == ".toml":
                 found.plans.append(told)
@@ -106,18 +120,37 @@ class Folder:
             raise InputError(f"there is no file {path.name}")
         if path.suffix == ".toml":
             return self.desk(path)
-        desk = self.desk(plan_beside(path))
+        desk = self.desk(self._plan_of(path))
         if not desk.text:
             running = desk.last("draft")
             if running is None or running.state != "running":
                 desk.start("draft", f"Reading {path.name}", {"source": str(path)})
         return desk
 
+    def _plan_of(self, path: Path) -> Path:
+        """Where the plan of a file is: not that of another file of the same stem."""
+        beside = plan_beside(path)
+        desk = self.desk(beside)
+        try:
+            named = tomllib.loads(desk.text).get("input", {}).get("path", "")
+        except (tomllib.TOMLDecodeError, AttributeError):
+            return beside  # to be mended
+        job = None if desk.text else desk.last("draft")
+        other = str(job.words.get("source", "")) if job is not None else str(named)
+        here = (beside.parent / other).resolve() == path.resolve()
+        if not other or here or is_address(other):
+            return beside
+        if not (beside.parent / other).exists():
+            return beside  # the file was renamed, most likely
+        return path.with_name(f"{path.name}.toml")
+
     def keep(self, given: Upload | None) -> Path:
         """Put a file that was dropped on the page into the folder; nothing is overwritten."""
         name = "" if given is None else Path(given.name.replace("\\", "/")).name.lstrip(". ")
         if given is None or not name:
             raise InputError("no file was chosen", remedy="choose one, or drop it on the page")
+        if name != one_line(name) or len(name.encode("utf-8", "replace")) > _LONGEST:
+            raise InputError("the file's name cannot be kept", remedy="give it a short, plain name")
         target = self.inside(name)
         if not readable(target) and target.suffix != ".toml":
             raise InputError(
@@ -132,3 +165,11 @@ class Folder:
         with replacing(target, replace=False, private=True) as aside, aside.open("wb") as file:
             shutil.copyfileobj(given.file, file)
         return target
+
+
+def _private(folder: Path) -> bool:
+    """Whether it is the private half of a release; one that cannot be looked into is not shown."""
+    try:
+        return (folder / PRIVATE_MARK).exists()
+    except OSError:
+        return True

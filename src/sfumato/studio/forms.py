@@ -137,7 +137,10 @@ class _Field:
             return bool(asked.one(self.key))
         if len(asked.many(self.key)) > 1 or self.key.rpartition(".")[2] in _LISTS:
             return [one for one in asked.many(self.key) if one] or None
-        text = asked.one(self.key).strip()
+        text = asked.one(self.key)
+        if "enum" in schema:
+            return text or None
+        text = text.strip()
         if not text:
             return None
         if schema.get("type") == "integer":
@@ -147,9 +150,16 @@ class _Field:
         if schema.get("type") == "number":
             number = float(text)  # ValueError says what it is
             return int(number) if number.is_integer() and "." not in text else number
-        if self._texts or "enum" in schema:
+        if self._texts:
             return text
-        return _read(text)
+        found = _read(text)
+        lists = [one for one in (schema, *schema.get("anyOf", ())) if one.get("type") == "array"]
+        if lists and not isinstance(found, Mapping):
+            found = found if isinstance(found, list) else [found]
+            if lists[0].get("items", {}).get("type") == "string":
+                # A list of texts may be typed without quotes.
+                found = [one if isinstance(one, str) else toml.value(one) for one in found]
+        return found
 
 
 def _read(text: str) -> Any:

@@ -13,6 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,14 +28,18 @@ _REPORT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancesto
 _HEADERS = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": with it, a form that is sent without the script says Origin: null.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
 
 
-class TooMuch(Exception):
-    """A body that is longer than what is taken."""
+class TooMuch(HTTPException):
+    """A body that is longer than what is taken: told as such, wherever it is read."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"more than {most:,} bytes are not taken")
 
 
 class Guard:
@@ -94,15 +99,13 @@ class Guard:
             kept = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return False
-        return kept is not None and secrets.compare_digest(
-            kept.value.encode(), self.token.encode()
-        )
+        return kept is not None and secrets.compare_digest(kept.value.encode(), self.token.encode())
 
     async def _bounded(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Pass the request on, its body no longer than what is taken."""
         said = headers.get("content-length", "0")
         too_much = PlainTextResponse(f"more than {self.most:,} bytes are not taken\n", 413)
-        if not said.isdigit() or int(said) > self.most:
+        if not (said.isascii() and said.isdigit()) or len(said) > 18 or int(said) > self.most:
             await self._answer(too_much, scope, receive, send)
             return
         seen, begun = 0, False
@@ -112,7 +115,7 @@ class Guard:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.most:
-                raise TooMuch
+                raise TooMuch(self.most)
             return message
 
         async def dressed(message: Message) -> None:

@@ -130,7 +130,6 @@ class Job:
                         return
                     time.sleep(0.1)
 
-
     def _number(self) -> int:
         """That of its process."""
         try:

@@ -25,6 +25,19 @@ from .text.csv import Parsed, check_cells, headed, parse
 from .text.sniff import Dialect
 
 _MARKS = ("decimal", "thousands")
+USABLE = {
+    "table": DATABASES,
+    "query": DATABASES,
+    "key": (*DATABASES, "spark"),
+    "sheet": SHEETS,
+    "delimiter": TEXT,
+    "encoding": (*TEXT, "fimi", *STAT),
+    "decimal": TEXT,
+    "thousands": (*TEXT, *SHEETS),
+    "header": (*TEXT, *SHEETS),
+    "missing": (*TEXT, *SHEETS),
+}
+"""The formats of which a reader can be told something; the rest can be told of all."""
 MISSING = ("",)
 """What an unquoted cell of a text file holds where it is missing, unless the caller says more."""
 
@@ -54,22 +67,10 @@ class Asked:
 
     def check(self, end: Endpoint) -> None:
         """An option that the format would ignore is an error, not a wish unheard."""
-        usable = {
-            "table": DATABASES,
-            "query": DATABASES,
-            "key": (*DATABASES, "spark"),
-            "sheet": SHEETS,
-            "delimiter": TEXT,
-            "encoding": (*TEXT, "fimi", *STAT),
-            "decimal": TEXT,
-            "thousands": (*TEXT, *SHEETS),
-            "header": (*TEXT, *SHEETS),
-            "missing": (*TEXT, *SHEETS),
-        }
         given = {**vars(self), "missing": None if self.missing == MISSING else self.missing}
         idle = [
             name
-            for name, formats in usable.items()
+            for name, formats in USABLE.items()
             if given[name] is not None and end.format not in formats
         ]
         if idle:

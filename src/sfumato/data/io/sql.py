@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as url_quote
@@ -132,6 +132,30 @@ def check_key(frame: pl.DataFrame, key: str, label: str, last: Any) -> pl.DataFr
 
 
 _KEYS = (pl.String, pl.Date, pl.Datetime)
+_DUCKDB_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables "
+    "WHERE table_catalog = current_database() ORDER BY 1, 2"
+)
+_SQLITE_TABLES = (
+    "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
+    "AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
+)
+
+
+def tables_of(endpoint: Endpoint) -> list[str]:
+    """The tables and views of a file, as `table` names them."""
+    path = present(endpoint)
+    if endpoint.format == "duckdb" or _is_duckdb(path):
+        with _duckdb(endpoint) as connection:
+            found = connection.execute(_DUCKDB_TABLES).fetchall()
+    else:
+        uri = f"file:{url_quote(str(path.absolute()))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                found = connection.execute(_SQLITE_TABLES).fetchall()
+        except (sqlite3.Error, ValueError) as error:
+            raise failed(endpoint.label, error) from error
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
 
 
 # --- DuckDB ---------------------------------------------------------------------------------------
@@ -195,10 +219,7 @@ def _from_duckdb(
     connection: Any, label: str, table: str | None, query: str | None
 ) -> tuple[Any, list[str]]:
     """What was asked for, in types that Polars has."""
-    tables = connection.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_catalog = current_database() ORDER BY 1, 2"
-    ).fetchall()
+    tables = connection.execute(_DUCKDB_TABLES).fetchall()
     statement, notes = choose(tables, table, query, label)
     relation = connection.sql(duckdb_select(connection, statement))
     if relation is None:
@@ -261,10 +282,7 @@ def _is_duckdb(path: Path) -> bool:
 def _from_sqlite(
     connection: sqlite3.Connection, label: str, table: str | None, query: str | None
 ) -> tuple[pl.DataFrame, list[str]]:
-    tables = connection.execute(
-        "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
-        "AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
-    ).fetchall()
+    tables = connection.execute(_SQLITE_TABLES).fetchall()
     statement, notes = choose(tables, table, query, label)
     check_text(statement, server=False)
     declared = _declared_types(connection, statement)

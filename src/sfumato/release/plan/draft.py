@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -25,6 +25,7 @@ from ...data.table import Table
 from ...errors import InputError
 from ...texts import one_line
 from . import toml
+from .doubts import FIRST, Question, noted
 from .guess import Guess, guess, long_form, over_89, read_again
 from .plan import Input
 from .proposal import bin_width, finite
@@ -71,7 +72,7 @@ _TIES = """\
 """
 NO_PASSWORD = f"# The password is not in this plan: {ELSEWHERE}.\n"
 _MOST_LABELS = 8
-_ORDER = (
+ROLES = (
     (Role.IDENTIFIER, "Names people: dropped, or replaced by a pseudonym."),
     (Role.QUASI, "Others may know these: together they can single a person out."),
     (Role.CONFIDENTIAL, "What must not be learnt about a person."),
@@ -80,6 +81,17 @@ _ORDER = (
     (Role.HOUSEHOLD, "Ties people of one household together: left out, or a pseudonym."),
     (Role.INSENSITIVE, "Harmless."),
 )
+
+
+class Drafted(NamedTuple):
+    """A drafted plan, and what it was made from."""
+
+    text: str
+    read: ReadTable
+    """The table that was looked at: a sample where the file is large."""
+    guesses: list[Guess]
+    questions: list[Question]
+    """What a person should answer, each as the comment in the text that asks it."""
 
 
 def draft_plan(
@@ -100,6 +112,18 @@ def draft_plan(
     >>> 'name = { role = "identifier", kind = "nominal" }' in text
     True
     """
+    return drafted(source, path=path, output=output, ask=ask, **options).text
+
+
+def drafted(
+    source: Any,
+    *,
+    path: str | None = None,
+    output: str = "",
+    ask: Callable[[Guess], str] | None = None,
+    **options: Any,
+) -> Drafted:
+    """The same with the table that was read for it, so that nobody need read it again."""
     secret = False
     if isinstance(source, Table):
         read = ReadTable(source, [], {})
@@ -114,11 +138,13 @@ def draft_plan(
         )
     made = guess(table, from_file=not isinstance(source, Table))
     guesses, listed = _beside_sets(table, made if ask is None else _asked(made, ask))
-    head = _head(read, guesses, path, options, listed) + (NO_PASSWORD if secret else "")
+    asked = _questions(guesses, read)
+    head = _head(read, guesses, asked, path, options, listed) + (NO_PASSWORD if secret else "")
     steps = _steps(table, guesses, listed)
     format = "csv" if isinstance(source, Table) else source_of(source, options.get("format")).format
     rest = _rest(guesses, output or release_folder(path), format)
-    return "\n".join((head, _columns(table, guesses), steps, rest))
+    text = "\n".join((head, _columns(table, guesses), steps, rest))
+    return Drafted(text, read, guesses, asked)
 
 
 def release_folder(path: str | None) -> str:
@@ -144,56 +170,70 @@ def _asked(guesses: list[Guess], ask: Callable[[Guess], str]) -> list[Guess]:
     ]
 
 
-def _check_first(guesses: list[Guess], read: ReadTable) -> list[str]:
-    """What is unsure, and what may stand for a missing value, before everything else."""
+def _questions(guesses: list[Guess], read: ReadTable) -> list[Question]:
+    """What a person should look at before everything else: what is unsure, and what may stand for a
+    missing value."""
     unsure = _unsure(guesses)
-    lines = [f"#   {note}" for note in read.notes if "encoding" in read.decided and "encod" in note]
-    lines += [f"#   {made.name}: {made.role}? {made.why}" for made in unsure[:_SHOWN]]
+    lines = [
+        Question("encoding", note)
+        for note in read.notes
+        if "encoding" in read.decided and "encod" in note
+    ]
+    lines += [
+        Question("role", f"{made.name}: {made.role}? {made.why}", (made.name,))
+        for made in unsure[:_SHOWN]
+    ]
     if len(unsure) > _SHOWN:
-        lines.append(f"#   and {len(unsure) - _SHOWN} more that say how sure they are")
+        lines.append(
+            Question("more", f"and {len(unsure) - _SHOWN} more that say how sure they are")
+        )
     for made in guesses:
         if made.shape.stand_ins:
             words = ", ".join(map(toml.value, made.shape.stand_ins))
             name = toml.key(made.name)
-            lines.append(
-                f"#   {made.name}: does {words} mean missing? "
+            line = (
+                f"{made.name}: does {words} mean missing? "
                 f"[input] sentinels = {{ {name} = [{words}] }}"
             )
+            lines.append(Question("stand-in", line, (made.name,), tuple(made.shape.stand_ins)))
         if made.shape.missing:
             words = ", ".join(map(toml.value, made.shape.missing))
-            lines.append(f"#   {made.name}: {words} among its values is taken for missing")
+            line = f"{made.name}: {words} among its values is taken for missing"
+            lines.append(Question("missing", line, (made.name,), tuple(made.shape.missing)))
     lines += _repeated(read.table, guesses)
     names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
     if len(names) > 1:
-        lines.append(
-            f"#   which of {', '.join(names)} tells who a record is about, from one release to the "
+        line = (
+            f"which of {', '.join(names)} tells who a record is about, from one release to the "
             'next? [input] person = "..."'
         )
-    return ["# Please check first:", *map(_noted, lines), ""] if lines else []
+        lines.append(Question("person", line, tuple(names)))
+    return [one._replace(line=noted(one.line)) for one in lines]
 
 
-def _noted(line: str) -> str:
-    """A comment that stands in, on one line whatever a column is called."""
-    return f"#   {one_line(line.removeprefix('#'))}"
-
-
-def _repeated(table: Table, guesses: list[Guess]) -> list[str]:
+def _repeated(table: Table, guesses: list[Guess]) -> list[Question]:
     """Fields of which one would give back what is hidden in the other."""
     apart = (Role.IDENTIFIER, Role.HOUSEHOLD, Role.WEIGHT)
     found = repeated_fields(table, [made.name for made in guesses if made.role not in apart])
     lines = [
-        f'#   {one}; leave {one.column} out, or mask both: [[steps]] use = "drop", '
-        f"columns = {toml.value([one.column])}"
+        Question(
+            "repeated",
+            f'{one}; leave {one.column} out, or mask both: [[steps]] use = "drop", '
+            f"columns = {toml.value([one.column])}",
+            (one.column, one.by),
+        )
         for one in found[:_SHOWN]
     ]
     if len(found) > _SHOWN:
-        lines.append(f"#   and {len(found) - _SHOWN} more that others tell: sfumato information")
+        more = f"and {len(found) - _SHOWN} more that others tell: sfumato information"
+        lines.append(Question("more", more))
     return lines
 
 
 def _head(
     read: ReadTable,
     guesses: list[Guess],
+    asked: list[Question],
     path: str | None,
     options: dict[str, Any],
     listed: list[str],
@@ -204,7 +244,7 @@ def _head(
         toml.comment(f"A draft for {_called(path)}: {many} records, {len(table.names)} columns."),
         "# Every role is a guess with its reason. Correct what is wrong, then protect.",
         "",
-        *_check_first(guesses, read),
+        *([FIRST, *(one.line for one in asked), ""] if asked else []),
     ]
     if read.share < 1:
         lines.append(_SAMPLED.format(table.height))
@@ -284,7 +324,7 @@ def _bins(series: pl.Series, made: Guess, old: bool) -> dict[str, Any]:
 
 def _columns(table: Table, guesses: list[Guess]) -> str:
     lines = ["[columns]"]
-    for role, meaning in _ORDER:
+    for role, meaning in ROLES:
         chosen = [made for made in guesses if made.role == role]
         if not chosen:
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -77,6 +77,38 @@ def gaps(table: Table) -> dict[str, Gaps]:
         name: Gaps(int(table.missing(name).sum()), int(table.suppressed(name).sum()))
         for name in table.names
     }
+
+
+def alone(table: Table, name: str) -> Picture:
+    """One column by itself, for its owner: nothing of it is held back."""
+    column = table.schema[name]
+    if column.kind == Kind.TEXT:
+        raise CannotDraw("it is free text")
+    if column.kind in (Kind.SET, *CATEGORICAL):
+        sets = column.kind == Kind.SET
+        counted = _holders(table[name]) if sets else totals(table[name])
+        found = _bars_of(counted, {})
+        if not found.names:
+            raise CannotDraw("it has no values")
+        ranked = _ranked(column, found.names, found.original)
+        shares = found.original / max(table.height, 1)
+        rest = len(found.names) - len(ranked)
+        left = percent(float(np.delete(shares, ranked).sum()))
+        notes = (f"And {rest:,} other values{'' if sets else f': {left} of the records'}.",)
+        none = np.full(len(ranked), np.nan)
+        names = [found.names[i] for i in ranked]
+        return Picture(
+            column, "bars", shares[ranked], none, names=names, notes=notes if rest else ()
+        )
+    values = _finite(table[name], column)
+    if not values.size:
+        raise CannotDraw("it has no values")
+    low, high = float(values.min()), float(values.max())
+    dates = column.kind == Kind.DATE
+    edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
+    shares = np.histogram(values, bins=edges)[0] / max(table.height, 1)
+    form: Form = "dates" if dates else "histogram"
+    return Picture(column, form, shares, np.full(shares.size, np.nan), edges)
 
 
 def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -300,14 +332,9 @@ def _bars(
     nameable = np.flatnonzero(known if rounding is not None else np.ones_like(known))
     # Ranked by what is told of them: their order would tell more.
     weight = np.maximum(np.nan_to_num(before) / sizes[0], found.masked / sizes[1])
-    ranked = sorted(nameable.tolist(), key=lambda i: (-weight[i], found.names[i]))[:_MOST_BARS]
+    ranked = _ranked(column, found.names, weight, nameable)
     if not ranked:
         raise CannotDraw("every value is rare")
-    if column.kind == Kind.ORDINAL:
-        order = {name: i for i, name in enumerate(column.categories)}
-        ranked.sort(key=lambda i: (order.get(found.names[i], len(order)), found.names[i]))
-    elif column.kind == Kind.BOOLEAN:
-        ranked.sort(key=lambda i: found.names[i])
     rest = np.setdiff1d(np.arange(len(found.names)), ranked)
     notes = []
     if others and rest.size:
@@ -322,6 +349,20 @@ def _bars(
     names = [found.names[i] for i in ranked]
     shares = before / sizes[0], after / sizes[1]
     return Picture(column, "bars", *shares, names=names, notes=tuple(notes))
+
+
+def _ranked(
+    column: Column, names: Sequence[str], weight: np.ndarray, of: np.ndarray | None = None
+) -> list[int]:
+    """Which values are drawn, in their order: the weightiest, as the column orders them."""
+    places = range(len(names)) if of is None else of.tolist()
+    ranked = sorted(places, key=lambda i: (-weight[i], names[i]))[:_MOST_BARS]
+    if column.kind == Kind.ORDINAL:
+        order = {name: i for i, name in enumerate(column.categories)}
+        ranked.sort(key=lambda i: (order.get(names[i], len(order)), names[i]))
+    elif column.kind == Kind.BOOLEAN:
+        ranked.sort(key=lambda i: names[i])
+    return ranked
 
 
 def _gap_note(found: Gaps, records: int) -> tuple[str, ...]:

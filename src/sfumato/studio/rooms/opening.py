@@ -8,7 +8,8 @@ from ...release.looking.files import ENDINGS
 from ...release.report.parts import Markup, join, tag
 from ..asked import Asked
 from ..folder import Folder
-from ..widgets import button, form, hidden, lone, work
+from ..widgets import button, form, hidden, lone, notice, work
+from .data_reading import failed
 
 
 def front(folder: Folder, name: str) -> Markup:
@@ -16,6 +17,10 @@ def front(folder: Folder, name: str) -> Markup:
     found = folder.listing(name)
     above = str(Path(name).parent) if name else ""
     up = tag("a", "The folder above", href=_at("" if above == "." else above)) if name else ""
+    beyond = ""
+    if found.beyond:
+        words = f"This folder holds {found.beyond:,} more files than are shown here."
+        beyond = notice(words)
     inside = (tag("li", tag("a", f"{Path(one).name}/", href=_at(one))) for one in found.folders)
     return join(
         (
@@ -28,6 +33,7 @@ def front(folder: Folder, name: str) -> Markup:
             _drop(),
             _chosen("Plans", found.plans, "Go on with a plan"),
             _chosen("Data files", found.data, "Begin with a file: a plan is drafted beside it"),
+            beyond,
             tag("h2", "Folders") if name or found.folders else "",
             up,
             tag("ul", *inside, class_="files"),
@@ -36,16 +42,21 @@ def front(folder: Folder, name: str) -> Markup:
 
 
 def drafting(asked: Asked) -> Markup:
-    """While the plan of a file is drafted."""
-    job = asked.desk.last("draft") or asked.desk.last("draft-table")
+    """While the plan of a file is drafted; a draft that failed can be told how to read the file."""
+    table = asked.desk.last("draft-table")
+    if table is not None:
+        retry = form(asked, "tables/again", button("Try again", look="first"))
+        return work(asked, table, again=retry)
+    job = asked.desk.last("draft")
     if job is None:
         return tag("p", "There is no plan here any more. ", tag("a", "Open a file", href="/files"))
-    source = str(job.words.get("source", ""))
-    if job.kind == "draft-table":
-        retry = form(asked, "tables/again", button("Try again", look="first"))
-        return work(asked, job, again=retry)
-    again = form(asked, "data/draft", hidden("source", source), button("Try again", look="first"))
-    return work(asked, job, again=again)
+    if job.state == "done":  # somebody took the plan away
+        again = form(asked, "data/draft", button("Draft it again", look="first"))
+        return join((tag("p", "The plan of this file is not there any more."), again))
+    other = tag("p", tag("a", "Open another file", href="/files"))
+    if job.state == "running":
+        return join((work(asked, job), other))
+    return join((work(asked, job), failed(asked, job, "data/draft"), other))
 
 
 def _at(folder: str) -> str:

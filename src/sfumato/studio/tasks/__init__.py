@@ -41,7 +41,9 @@ class Work:
 Task = Callable[[Work], dict[str, Any]]
 _TASKS = {
     # data
-    "draft": "drafting:draft",
+    "draft": "looking:draft",
+    "columns": "looking:columns",
+    "check": "looking:check",
     # hierarchies
     # protect
     "protect": "protecting:attempt",

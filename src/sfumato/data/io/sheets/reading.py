@@ -46,6 +46,12 @@ def read_sheet(
     return _without_blanks(cells, notes), notes
 
 
+def sheets_of(endpoint: Endpoint) -> list[str]:
+    """The sheets of a workbook that hold anything."""
+    book = _opened(endpoint, Limits())
+    return [str(name) for name in book.sheet_names if _load(book, name, rows=1).width]
+
+
 def sheet_cells(endpoint: Endpoint, limits: Limits | None = None) -> pl.DataFrame:
     """The cells of a workbook of one sheet; without limits, one that was written here."""
     return _cells(_opened(endpoint, limits), 0, endpoint)
