@@ -43,6 +43,8 @@ _TASKS = {
     # data
     "draft": "drafting:draft",
     # hierarchies
+    "values": "hierarchies:values",
+    "levels": "hierarchies:levels",
     # protect
     "protect": "protecting:attempt",
     # explore
