@@ -180,7 +180,8 @@ def _wanted(plan: Plan) -> int:
 def _table(levels: list[Mapping[str, Any]], k: int) -> Markup:
     def sizes(level: Mapping[str, Any]) -> Markup:
         low, middle, high = int(level["smallest"]), float(level["median"]), int(level["largest"])
-        told = f"{low:,}" if low == high else f"{low:,} to {high:,}, the middle one {number(middle)}"
+        told = f"{low:,} to {high:,}, the middle one {number(middle)}"
+        told = f"{low:,}" if low == high else told
         few = tag("span", f"fewer than {k}", class_="tagged bad") if 0 < low < k else ""
         return join((told, " ", few))
 

@@ -48,6 +48,9 @@ _TASKS = {
     # protect
     "protect": "protecting:attempt",
     # explore
+    "lattice": "exploring:space",
+    "map": "exploring:risk_map",
+    "compare": "exploring:side_by_side",
     # risk
     # utility
     # tables
