@@ -104,7 +104,8 @@ class ColumnHierarchy:
                 remedy="write() writes it",
             )
         counts = np.zeros(len(tree) + 1, dtype=np.int64)
-        held = np.bincount(coded.codes, minlength=1)
+        held = coded.counts
+        assert held is not None
         counts[: held.size] = held
         rows = []
         for level in range(tree.levels):

@@ -33,6 +33,7 @@ ENDINGS = (*TABLES, ".json")
 MOST_LISTED = 1 << 16
 """Nodes that are listed, or judged one by one."""
 Verdict = Literal["optimal", "allowed", "refused", "ruled out", "open"]
+_LISTED = ("optimal", "allowed", "open", "ruled out", "refused")
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,59 @@ class SolutionSpace:
                 self.frame.write_csv(aside)
             else:
                 self.frame.write_parquet(aside)
+
+    def told(self, drawn: int, listed: int) -> dict[str, Any]:
+        """What a page shows of it, as plain values: `drawn` are nodes worth a picture, the best and
+        what is around them, with the edges between these; `listed` the others, those first that
+        may be published."""
+        chosen = self._near(drawn)
+        kept = {node: place for place, node in enumerate(chosen)}
+        order = {verdict: i for i, verdict in enumerate(_LISTED)}
+
+        def rank(i: int) -> tuple[int, float, int]:
+            node = self.nodes[i]
+            value = node.value if node.value is not None else node.bound
+            cost = 0.0 if value is None else -value if self.measure == "payout" else value
+            return order[node.verdict], cost, node.height
+
+        rest = sorted((i for i in range(len(self.nodes)) if i not in kept), key=rank)
+        edges = [(kept[a], kept[b]) for a, b in self.edges if a in kept and b in kept]
+        place = {tuple(node.levels.values()): i for i, node in enumerate(self.nodes)}
+        best = [place[tuple(node.levels.values())] for node in self.best]
+        return {
+            "measure": self.measure,
+            "highest": dict(self.highest),
+            "size": self.size,
+            "known": len(self.nodes),
+            "looked_at": self.looked_at,
+            "ended": self.ended,
+            "best": [kept[node] for node in best if node in kept],
+            "nodes": [asdict(self.nodes[i]) for i in chosen],
+            "edges": edges,
+            "rest": [asdict(self.nodes[i]) for i in rest[:listed]],
+        }
+
+    def _near(self, most: int) -> list[int]:
+        """Places of the best nodes and of those around them, all of them where they are few."""
+        if len(self.nodes) <= most:
+            return list(range(len(self.nodes)))
+        beside: dict[int, list[int]] = {}
+        for a, b in self.edges:
+            beside.setdefault(a, []).append(b)
+            beside.setdefault(b, []).append(a)
+        place = {tuple(node.levels.values()): i for i, node in enumerate(self.nodes)}
+        found = dict.fromkeys(place[tuple(node.levels.values())] for node in self.best)
+        edge = list(found)
+        if not edge:  # none may be published: from the one that hides most downwards
+            edge = [max(range(len(self.nodes)), key=lambda i: self.nodes[i].height)]
+            found = dict.fromkeys(edge)
+        while edge and len(found) < most:
+            around = dict.fromkeys(n for one in edge for n in beside.get(one, ()) if n not in found)
+            # Those that were looked at first: they tell how the search went.
+            edge = sorted(around, key=lambda i: _LISTED.index(self.nodes[i].verdict))
+            edge = edge[: most - len(found)]
+            found |= dict.fromkeys(edge)
+        return sorted(found)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,15 @@ def poset_rows(poset: Poset) -> list[list[str]]:
 
 def poset_csv(poset: Poset) -> str:
     """The file's content, semicolons between the cells."""
-    rows = poset_rows(poset)
+    return rows_csv(poset_rows(poset))
+
+
+def rows_csv(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as such a file holds them.
+
+    >>> rows_csv([["Bonn", "Germany", "*"]])
+    'Bonn;Germany;*\\n'
+    """
     # What the writer leaves bare would be read as the end of a row, or as the mark of a coding.
     odd = any("\r" in cell or cell.startswith("\ufeff") for row in rows for cell in row)
     out = io.StringIO()

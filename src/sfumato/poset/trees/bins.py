@@ -24,6 +24,8 @@ from .tree import Tree
 Edge = int | float | dt.date
 _NAME = "the tree of bins"
 _PLACES = ("low", "high", "next")
+_MOST_EDGES = 200
+"""Edges that are listed of a width."""
 
 
 class Bins(PosetSource):
@@ -128,6 +130,36 @@ class Bins(PosetSource):
             check_labels(columns, _NAME, "give `pattern` both ends: {low}-{high}, {low} to {next}")
         rows = list(zip(*columns, strict=True))
         return Tree(nodes_from_rows(rows, _NAME, levels=len(columns)), _NAME)
+
+    def edges_over(self, least: float, most: float) -> list[list[float | int]]:
+        """The edges that cut the values from least to most as the width does, level by level;
+        nothing where they would be too many to be listed.
+
+        >>> Bins(width=5, fanouts=[2], high=40).edges_over(18, 93)
+        [[10, 15, 20, 25, 30, 35, 40], [10, 20, 30, 40]]
+        """
+        assert self.width is not None
+        unit = _exact(self.width)
+        low, high, start = (
+            None if edge is None else _exact(edge)  # type: ignore[arg-type]
+            for edge in (self.low, self.high, self.origin if self.origin is not None else self.low)
+        )
+        origin = start or Fraction(0)
+        widest = math.prod(self.fanouts) * unit
+        first = origin + math.floor((_exact(least) - origin) / widest) * widest
+        last = origin + (math.floor((_exact(most) - origin) / widest) + 1) * widest
+        first = first if low is None else max(first, low)
+        last = last if high is None else min(last, high)
+        if last < first or (last - first) / unit > _MOST_EDGES:
+            return []
+        levels: list[list[float | int]] = []
+        for joined in accumulate((1, *self.fanouts), mul):
+            size = joined * unit
+            begin, end = math.ceil((first - origin) / size), math.floor((last - origin) / size)
+            ends = {edge for edge in (low, high) if edge is not None and first <= edge <= last}
+            found = sorted({*(origin + place * size for place in range(begin, end + 1)), *ends})
+            levels.append([int(e) if e.denominator == 1 else float(e) for e in found])
+        return levels
 
     def _by_edges(self, numbers: np.ndarray, scale: Scale) -> Iterator[list[tuple[Number, Number]]]:
         """The bin of each number, from one edge to the next, level by level."""

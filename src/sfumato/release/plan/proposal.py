@@ -41,6 +41,17 @@ def proposed(table: Table, name: str) -> Guess:
     return replace(made, poset=words)
 
 
+def all_proposed(table: Table) -> dict[str, Guess]:
+    """What the columns seem to be, of those that a poset suits.
+
+    >>> from sfumato.data.table import table
+    >>> [*all_proposed(table({"age": [*range(18, 80)], "sex": ["f", "m"] * 31}))]
+    ['age']
+    """
+    found = ((made, made.poset or _words(table, made)) for made in guess(table))
+    return {made.name: replace(made, poset=words) for made, words in found if words}
+
+
 def _words(table: Table, made: Guess) -> dict[str, Any]:
     series = table[made.name].drop_nulls()
     kind = table.schema[made.name].kind

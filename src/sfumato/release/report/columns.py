@@ -187,7 +187,7 @@ def _histogram(pair: Pair, column: Column, masked: Column, rounding: Rounding | 
     if math.isnan(low):
         raise CannotDraw("too few values are left to draw")
     dates = column.kind == Kind.DATE
-    edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
+    edges = date_edges(low, high) if dates else number_edges(low, high, column.kind == Kind.INTEGER)
     counted = np.histogram(before, bins=edges)[0]
     notes = []
     if spans is None:
@@ -225,7 +225,7 @@ def _limits(
     return (float(ends.min()), float(ends.max())) if ends.size else (math.nan, math.nan)
 
 
-def _edges(low: float, high: float, whole: bool) -> np.ndarray:
+def number_edges(low: float, high: float, whole: bool) -> np.ndarray:
     """Bins that begin at multiples of a round step, so that no end of a bin is anyone's value."""
     span = high - low
     rough = span / _BINS if span > 0 else max(abs(low), 1.0) / 10
@@ -243,7 +243,7 @@ def _edges(low: float, high: float, whole: bool) -> np.ndarray:
     return np.round(np.arange(first, last + 1) * step, max(0, 2 - math.floor(math.log10(step))))
 
 
-def _date_edges(low: float, high: float) -> np.ndarray:
+def date_edges(low: float, high: float) -> np.ndarray:
     """Bins of days, weeks, months or years."""
     for days in (1, 7):
         if (high - low) / days <= _BINS:

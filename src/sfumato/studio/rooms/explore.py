@@ -1,13 +1,46 @@
-"""The room Explore."""
+"""The room Explore: the lattice of levels, the map of methods, and trials side by side."""
 
 from __future__ import annotations
 
-from ...release.report.parts import Markup, tag
+from ...errors import PlanError
+from ...release.report.parts import Markup, join, tag
 from ..asked import Asked, Room
+from ..widgets import link, notice
+from . import explore_lattice, explore_map, explore_trials
+
+_VIEWS = {
+    "map": ("Methods compared", explore_map.view),
+    "lattice": ("The lattice of levels", explore_lattice.view),
+    "trials": ("Trials side by side", explore_trials.view),
+}
 
 
 def _page(asked: Asked) -> Markup:
-    return tag("p", "")
+    try:
+        plan = asked.desk.plan
+    except PlanError:
+        return tag("p", "Mend the plan first: its text is at the right.")
+    wanted = asked.query.get("view", "")
+    if plan.table is not None and wanted != "trials":
+        return notice(
+            "This plan makes a table with totals: its methods are compared in their own room.",
+            tag("p", link(asked, "tables", "Go to the tables")),
+        )
+    here = wanted if wanted in _VIEWS else "map"
+
+    def tab(key: str, words: str) -> Markup:
+        current = {"aria_current": "page"} if key == here else {}
+        return tag("li", link(asked, f"explore?view={key}", words, **current))
+
+    tabs = tag("ul", *(tab(key, words) for key, (words, _) in _VIEWS.items()), class_="tabs")
+    return join((tag("nav", tabs, aria_label="Ways to explore"), _VIEWS[here][1](asked)))
 
 
-ROOM = Room("explore", "Explore", "What else could be done, and what each way costs.", _page)
+ROOM = Room(
+    "explore",
+    "Explore",
+    "What else could be done, and what each way costs.",
+    _page,
+    {**explore_lattice.ACTIONS, **explore_map.ACTIONS, **explore_trials.ACTIONS},
+    explore_lattice.FILES,
+)

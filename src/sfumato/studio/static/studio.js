@@ -134,11 +134,12 @@
   addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    if (link.target || link.hasAttribute("download") || link.getAttribute("href").startsWith("#")) return;
+    if (link.getAttribute("target") || link.hasAttribute("download") || link.getAttribute("href").startsWith("#")) return;
     const to = own(link.getAttribute("href"));
     if (!to || to.pathname.includes("/file/")) return;
     event.preventDefault();
-    load(to);
+    // What is chosen in a picture is shown beside it: the reader stays where he is.
+    load(to, {}, !link.hasAttribute("data-stay"));
   });
 
   addEventListener("submit", (event) => {

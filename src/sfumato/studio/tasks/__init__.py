@@ -45,9 +45,14 @@ _TASKS = {
     "columns": "looking:columns",
     "check": "looking:check",
     # hierarchies
+    "values": "hierarchies:values",
+    "levels": "hierarchies:levels",
     # protect
     "protect": "protecting:attempt",
     # explore
+    "lattice": "exploring:space",
+    "map": "exploring:risk_map",
+    "compare": "exploring:side_by_side",
     # risk
     # utility
     # tables
