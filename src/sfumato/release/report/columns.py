@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -89,15 +89,22 @@ def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def pictures(pair: Pair, published: Mapping[str, Gaps], rounding: Rounding | None) -> Pictures:
+def pictures(
+    pair: Pair,
+    published: Mapping[str, Gaps],
+    rounding: Rounding | None,
+    *,
+    roles: Sequence[Role] = _ROLES,
+    most: int = MOST_PICTURES,
+) -> Pictures:
     """Pictures of the published quasi-identifiers, confidential columns and targets."""
     schema = pair.original.schema
     wanted = [
-        c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
+        c for role in roles for c in schema if c.role == role and c.name in pair.masked.schema
     ]
     found = Pictures([], {}, [])
     for column in wanted:
-        if len(found.drawn) == MOST_PICTURES:
+        if len(found.drawn) == most:
             found.beyond.append(column.name)
             continue
         try:

@@ -361,5 +361,5 @@ def svg(chart: Chart, key: str, title: str, description: str = "") -> str:
     widest = math.ceil(float(chart.box.split()[2]))
     return (
         f'<svg role="img" aria-labelledby="{labels}" viewBox="{chart.box}" '
-        f'style="max-width:{widest}px">{named}{"".join(chart.marks)}</svg>'
+        f'width="{widest}">{named}{"".join(chart.marks)}</svg>'
     )

@@ -47,7 +47,10 @@ _TASKS = {
     "protect": "protecting:attempt",
     # explore
     # risk
+    "assess": "risk:as_it_is",
+    "attack": "risk:attack_trial",
     # utility
+    "measure": "utility:measure",
     # tables
     # publish
     "publish": "protecting:publish",
