@@ -248,57 +248,15 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     if json:
         print_json({**evidence.to_dict(), "private": True})
         return
-    from ..attacks.controlled import LIMIT
+    from ..release.report.attacked import BESIDE, OWN, PLAIN
+    from ..release.report.attacked import attacked as told
 
-    whole = evidence.measurements.get("withstand")
-    plain, beside, leaks = [], [], []
-    for name, found in evidence.measurements.items():
-        detail = found.detail
-        if "people" in detail and "controls" in detail:
-            upper = found.value if whole is None else whole.detail["attacks"][name]["upper"]
-            leaking = detail["leaks"]
-            verdict = "leaks" if leaking else "not shown" if detail.get("refuses") else ""
-            leaks += [(detail["advantage"], name, detail["worst"])] if leaking else []
-            shares = detail["success"], detail["control"], detail["advantage"], upper
-            sizes = f"{detail['people']:,}", f"{detail['controls']:,}"
-            beside.append((name, *sizes, *map(_share, shares), verdict))
-        elif found is not whole:
-            shares = found.value, detail.get("naive"), found.baseline, detail.get("control")
-            plain.append((name, *map(_share, shares)))
-    if beside:
-        columns = ("people", "controls", "right", "controls", "beyond", "at most")
-        grid(("attack", *columns, ""), beside)
-    if plain:
-        head = ("attack", "succeeds", "naive match", "chance", "non-participants")
-        grid(head, plain, boxed=False)
-    for name, found in evidence.measurements.items():
-        if "control_is" in found.detail:
-            say(f"{name}: non-participants: {found.detail['control_is']}")
-    for name, why in evidence.not_taken.items():
-        say(f"{name}: not tried: {one_line(why)}")
-    for note in dict.fromkeys(evidence.notes):
-        say(f"note: {one_line(note)}")
-    if leaks:
-        most, name, how = max(leaks)
-        say(
-            f"{len(leaks)} of {len(beside)} attacks get more than {_share(LIMIT)} beyond "
-            f"the control; the most: {name} ({one_line(how)}), {_share(most)}"
-        )
-    if whole is not None and whole.detail.get("refuses", False):
-        say(one_line(whole.detail["because"]))
-    elif whole is not None and not leaks:
-        say(
-            f"no attack that was tried gets more than {_share(whole.value)} beyond the control "
-            f"(95 %); the most: {one_line(whole.detail['worst'])}"
-        )
-    unseen = {} if whole is None else whole.detail.get("left_out", {})
-    for name, why in unseen.items():
-        say(f"not attacked: {name} ({why})")
-    say("These figures are exact, and yours alone: publish the release's own report, not this.")
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * float(value):.1f} %"
+    found = told(evidence)
+    if found.beside:
+        grid(BESIDE, found.beside)
+    if found.plain:
+        grid(PLAIN, found.plain, boxed=False)
+    say(*found.notes, *found.verdict, *found.unseen, OWN, sep="\n")
 
 
 def mapped(found: RiskUtilityMap, output: Path | None, *, json: bool) -> None:

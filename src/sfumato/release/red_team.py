@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
@@ -108,6 +108,25 @@ def attack(
                 remedy='name one attack: sf.attack(release, "linkability", neighbours=5)',
             )
         return target.attacked(named, seconds)
+
+
+def measured(
+    release: Path,
+    name: str,
+    parameters: Mapping[str, Any],
+    *,
+    original: str = "",
+    seed: int = 0,
+    progress: Listener | None = None,
+) -> Measurement:
+    """One measure or attack of a release that was written, by its name, with what its plan and its
+    private twin tell."""
+    built = measure_of(name, dict(parameters))
+    with listening(progress or silent):
+        target = _Target.of_files(release, None, original, None, "auto", checked_seed(seed))
+        if find(name).kind == "attack":
+            target.check([name])
+        return target.measuring.take(built, target.pair)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from sfumato.release.report import figures, sections
 from sfumato.release.report.columns import FEWEST, Picture, gaps, pictures, shown
 from sfumato.release.report.correlations import correlations
 from sfumato.release.report.parts import number, percent, plain, printable
-from sfumato.release.report.report import _correlations, render
+from sfumato.release.report.report import correlation_changes, render
 from sfumato.release.report.risk import Sizes, riskiest, size_bins, sizes
 from sfumato.release.report.spread import bars, intervals
 
@@ -511,9 +511,9 @@ def test_measured_correlations_are_those_drawn() -> None:
 
 
 def test_correlations_that_one_record_makes_are_said_to_be_left_out(release: Release) -> None:
-    said = str(_correlations(release, Rounding(400, 1, tail=50.0)))
+    said = str(correlation_changes(release, Rounding(400, 1, tail=50.0)))
     assert "They are not told" in said
-    assert "They are not told" not in str(_correlations(release, Rounding(400, 1)))
+    assert "They are not told" not in str(correlation_changes(release, Rounding(400, 1)))
 
 
 def test_correlations_of_undecided_columns_are_drawn() -> None:

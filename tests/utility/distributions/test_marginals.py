@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.data.generalized.bins import crossed as module
 from sfumato.data.generators import hospital
 from sfumato.errors import MeasureError
-from sfumato.utility.distributions import marginals as module
 from tests.oracle import marginals as oracle
 
 LETTERS = "abcde"

@@ -178,7 +178,7 @@ def _drawn(series: pl.Series, column: Column, i: int) -> tuple[str, list[str]]:
         return "", [f"Not drawn: {reason}."]
     title = f"Distribution of {clipped(one_line(column.name), 60)}"
     chart = figures.column_chart(picture)
-    return figures.svg(chart, f"figure-{i}", title, _told(picture), bounded=False), [*picture.notes]
+    return figures.svg(chart, f"figure-{i}", title, _told(picture)), [*picture.notes]
 
 
 def _told(picture: Picture) -> str:

@@ -105,7 +105,7 @@ def alone(table: Table, name: str) -> Picture:
         raise CannotDraw("it has no values")
     low, high = float(values.min()), float(values.max())
     dates = column.kind == Kind.DATE
-    edges = _date_edges(low, high) if dates else _edges(low, high, column.kind == Kind.INTEGER)
+    edges = date_edges(low, high) if dates else number_edges(low, high, column.kind == Kind.INTEGER)
     shares = np.histogram(values, bins=edges)[0] / max(table.height, 1)
     form: Form = "dates" if dates else "histogram"
     return Picture(column, form, shares, np.full(shares.size, np.nan), edges)
@@ -121,15 +121,22 @@ def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def pictures(pair: Pair, published: Mapping[str, Gaps], rounding: Rounding | None) -> Pictures:
+def pictures(
+    pair: Pair,
+    published: Mapping[str, Gaps],
+    rounding: Rounding | None,
+    *,
+    roles: Sequence[Role] = _ROLES,
+    most: int = MOST_PICTURES,
+) -> Pictures:
     """Pictures of the published quasi-identifiers, confidential columns and targets."""
     schema = pair.original.schema
     wanted = [
-        c for role in _ROLES for c in schema if c.role == role and c.name in pair.masked.schema
+        c for role in roles for c in schema if c.role == role and c.name in pair.masked.schema
     ]
     found = Pictures([], {}, [])
     for column in wanted:
-        if len(found.drawn) == MOST_PICTURES:
+        if len(found.drawn) == most:
             found.beyond.append(column.name)
             continue
         try:

@@ -33,15 +33,18 @@ class Correlations:
     """Whether every n-th record was taken instead of all."""
 
 
-def correlations(pair: Pair, evidence: Evidence, rounding: Rounding | None) -> Correlations | None:
-    """Correlations of up to twelve columns with numbers in both tables; None if there are not two.
+def correlations(
+    pair: Pair, evidence: Evidence, rounding: Rounding | None, most: int = MOST_PICTURES
+) -> Correlations | None:
+    """Correlations of up to twelve columns with numbers in both tables (or as many as `most`); None
+    if there are not two.
 
     They are those of the measure, where it was taken, and else counted here.
     """
     names = _names(pair)
     taken = evidence.measurements.get("correlation-difference")
-    found = _measured(taken, names) if taken is not None else None
-    found = found or _counted(pair, names)
+    found = _measured(taken, names, most) if taken is not None else None
+    found = found or _counted(pair, names, most)
     if found is None or rounding is None:
         return found
     if not rounding.tells_squares:
@@ -57,7 +60,7 @@ def correlations(pair: Pair, evidence: Evidence, rounding: Rounding | None) -> C
     return Correlations(found.names, before, after, found.beyond, found.sampled)
 
 
-def _measured(taken: Measurement, names: list[str]) -> Correlations | None:
+def _measured(taken: Measurement, names: list[str], most: int) -> Correlations | None:
     listed, matrices = list(taken.detail.get("columns", ())), taken.private
     if "original" not in matrices or "masked" not in matrices:
         return None
@@ -67,7 +70,7 @@ def _measured(taken: Measurement, names: list[str]) -> Correlations | None:
     place = {name: i for i, name in enumerate(listed)}
     # A column that no longer varies has no correlation with itself either.
     varied = [n for n in names if n in place and not np.isnan(before[place[n], place[n]])]
-    chosen = varied[:MOST_PICTURES]
+    chosen = varied[:most]
     if len(chosen) < 2:
         return None
     at = np.array([place[name] for name in chosen])
@@ -75,7 +78,7 @@ def _measured(taken: Measurement, names: list[str]) -> Correlations | None:
     return Correlations(chosen, before[part], after[part], len(names) - len(chosen), False)
 
 
-def _counted(pair: Pair, names: list[str]) -> Correlations | None:
+def _counted(pair: Pair, names: list[str], most: int) -> Correlations | None:
     from ...utility.numeric.moments import correlation  # only where the measure was not taken
 
     chosen: list[str] = []
@@ -83,7 +86,7 @@ def _counted(pair: Pair, names: list[str]) -> Correlations | None:
     # Every n-th record: no random numbers, and the release is shuffled anyway.
     strides = [max(1, table.height // _ENOUGH) for table in (pair.original, pair.masked)]
     for name in names:
-        if len(chosen) == MOST_PICTURES:
+        if len(chosen) == most:
             break
         try:
             x, y = (

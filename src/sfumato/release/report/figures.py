@@ -351,15 +351,16 @@ def _colour(place: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def svg(chart: Chart, key: str, title: str, description: str = "", *, bounded: bool = True) -> str:
-    """A chart as SVG inside a page, named for screen readers; `key` begins its identifiers. Without
-    `bounded` it has no style of its own: a page whose policy forbids that sets its width."""
+def svg(chart: Chart, key: str, title: str, description: str = "") -> str:
+    """A chart as SVG inside a page, named for screen readers; `key` begins its identifiers. It has
+    no style of its own, which the policy of a page may forbid."""
     named = f'<title id="{key}-t">{html.escape(printable(title))}</title>'
     named += (
         f'<desc id="{key}-d">{html.escape(printable(description))}</desc>' if description else ""
     )
     labels = f"{key}-t {key}-d" if description else f"{key}-t"
     widest = math.ceil(float(chart.box.split()[2]))
-    style = f' style="max-width:{widest}px"' if bounded else ""
-    drawn = f"{named}{''.join(chart.marks)}</svg>"
-    return f'<svg role="img" aria-labelledby="{labels}" viewBox="{chart.box}"{style}>{drawn}'
+    return (
+        f'<svg role="img" aria-labelledby="{labels}" viewBox="{chart.box}" '
+        f'width="{widest}">{named}{"".join(chart.marks)}</svg>'
+    )

@@ -53,10 +53,10 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
         ("exposure", "Whom the columns give away", exposure.section(evidence, assessed=assessed)),
         ("requirements", "What was required", sections.requirements(evidence)),
         ("attacks", "What attacks got", attacks.section(evidence, owner=owner)),
-        ("risk", "Risk before and after", _risk(evidence)),
-        ("classes", "How many look alike", _classes(found, rounding, evidence.sampled)),
+        ("risk", "Risk before and after", risks(evidence)),
+        ("classes", "How many look alike", class_sizes(found, rounding, evidence.sampled)),
         ("columns-drawn", f"Distributions, {_AGAINST}", _columns(release, published, rounding)),
-        ("correlations", "Correlations", _correlations(release, rounding)),
+        ("correlations", "Correlations", correlation_changes(release, rounding)),
         ("steps", "What each step did", sections.steps(evidence)),
         (
             "columns",
@@ -88,12 +88,12 @@ def render(release: Release, *, owner: bool, assessed: bool = False) -> str:
     ).render(glossary, owner=owner)
 
 
-def _figure(drawn: str, caption: object) -> Markup:
+def figure(drawn: str, caption: object) -> Markup:
     frame = tag("div", Markup(drawn), class_="wide")
     return tag("figure", frame, tag("figcaption", caption))
 
 
-def _legend(*entries: tuple[str, str]) -> Markup:
+def legend(*entries: tuple[str, str]) -> Markup:
     """A key in words with its swatches: colour and shape both."""
     marks = (
         tag("li", tag("span", "", class_=f"swatch {swatch}", aria_hidden="true"), f" {word}")
@@ -102,7 +102,7 @@ def _legend(*entries: tuple[str, str]) -> Markup:
     return tag("ul", *marks, class_="legend")
 
 
-def _risk(evidence: Evidence) -> Markup:
+def risks(evidence: Evidence) -> Markup:
     lines: dict[str, figures.Risk] = {}
     # The usual ones in their order, then whatever else is a share of people at risk.
     asked = [n for n in evidence if words(n).about == "risk" and words(n).share]
@@ -137,15 +137,20 @@ def _risk(evidence: Evidence) -> Markup:
     meanings = [f"{words(name).title}: {words(name).meaning}" for name in shown]
     return join(
         (
-            _legend(*entries),
-            _figure(drawn, "Lower is safer. The table below has the figures."),
-            table("Risk before and after", ["", "Before", "After", "By chance"], rows, (1, 2, 3)),
+            legend(*entries),
+            figure(drawn, "Lower is safer. The table below has the figures."),
+            table(
+                "Risk before and after",
+                ["Measure", "Before", "After", "By chance"],
+                rows,
+                (1, 2, 3),
+            ),
             tag("ul", *(tag("li", meaning) for meaning in meanings), class_="small"),
         )
     )
 
 
-def _classes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup:
+def class_sizes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup:
     bins = size_bins(found, rounding)
     if bins is None and sampled:
         return tag("p", "They are counted above, and not drawn among so many records.")
@@ -170,8 +175,8 @@ def _classes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup:
     return join(
         (
             tag("p", smallest),
-            _legend(("grey", "before masking"), ("blue", "after masking")),
-            _figure(drawn, caption if rounding is None else f"{caption}{hidden}"),
+            legend(("grey", "before masking"), ("blue", "after masking")),
+            figure(drawn, caption if rounding is None else f"{caption}{hidden}"),
         )
     )
 
@@ -180,7 +185,7 @@ def _columns(release: Release, published: Mapping[str, Gaps], rounding: Rounding
     found = pictures(release.pair, published, rounding)
     if not (found.drawn or found.undrawn):
         return tag("p", "No quasi-identifier, confidential column or target is published.")
-    shown = [_column(picture, i) for i, picture in enumerate(found.drawn)]
+    shown = [column_drawn(picture, i) for i, picture in enumerate(found.drawn)]
     rule = (
         "The owner's report draws every original value."
         if rounding is None
@@ -205,8 +210,8 @@ def _columns(release: Release, published: Mapping[str, Gaps], rounding: Rounding
     small = paragraphs(notes, class_="small")
     if not shown:
         return small
-    legend = _legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
-    return join((legend, tag("div", *shown, class_="grid"), small))
+    key = legend(("grey", "original"), ("blue", "release (line or narrow bar)"))
+    return join((key, tag("div", *shown, class_="grid"), small))
 
 
 def _of_whom(release: Release) -> str:
@@ -214,7 +219,7 @@ def _of_whom(release: Release) -> str:
     return f"{count(sampled, 'record')} drawn at random" if sampled else "all records"
 
 
-def _column(picture: Picture, index: int) -> Markup:
+def column_drawn(picture: Picture, index: int) -> Markup:
     column = picture.column
     title = f"Distribution of {clipped(column.name, 60)}, {_AGAINST}"
     drawn = figures.svg(figures.column_chart(picture), f"column-{index}", title)
@@ -226,7 +231,7 @@ def _column(picture: Picture, index: int) -> Markup:
     return tag("figure", caption, Markup(drawn), paragraphs(picture.notes, class_="small"))
 
 
-def _correlations(release: Release, rounding: Rounding | None) -> Markup:
+def correlation_changes(release: Release, rounding: Rounding | None) -> Markup:
     found = correlations(release.pair, release.evidence, rounding)
     if found is None:
         why = "Fewer than two columns hold numbers both in the original and in the release."
@@ -262,7 +267,7 @@ def _correlations(release: Release, rounding: Rounding | None) -> Markup:
         "Each cell is the correlation after masking minus the one before: blue with + means it "
         f"rose, orange with − that it fell.{few}{part}{left}"
     )
-    return join((tag("p", most), _figure(drawn, caption)))
+    return join((tag("p", most), figure(drawn, caption)))
 
 
 def _private(release: Release, found: Sizes) -> Markup:
@@ -274,7 +279,7 @@ def _private(release: Release, found: Sizes) -> Markup:
         title = "Published records by their re-identification risk"
         chart = figures.share_chart(names, shares, axis)
         drawn = figures.svg(chart, "record-risk-figure", title)
-        parts.append(_figure(drawn, "How the risk is spread over the published records."))
+        parts.append(figure(drawn, "How the risk is spread over the published records."))
     risky = riskiest(release.pair, found)
     if risky:
         rows = [

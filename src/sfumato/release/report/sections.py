@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...data.people.repeated import people_published
@@ -182,23 +182,30 @@ def _readings(finding: Finding) -> str:
     )
 
 
-def measures(evidence: Evidence, *, owner: bool) -> Markup:
+_ABOUT = {"risk": "disclosure risk", "utility": "information loss"}
+
+
+def measures(evidence: Evidence, *, owner: bool, about: Sequence[str] = (*_ABOUT,)) -> Markup:
     """Every measure with its meaning, figure and baseline; then those not taken."""
     parts = []
     head = ["Measure", "What it says", "Value", "To compare with", "Range", "Better when"]
-    for about, what in (("risk", "disclosure risk"), ("utility", "information loss")):
-        taken = evidence.measurements.values()
-        rows = [_measure_row(m, evidence.sampled) for m in taken if words(m.name).about == about]
+    taken = [m for m in evidence.measurements.values() if words(m.name).about in about]
+    for one in about:
+        rows = [_measure_row(m, evidence.sampled) for m in taken if words(m.name).about == one]
         if rows:
-            parts.append(table(f"Measures of {what}", head, rows, (2,)))
+            parts.append(table(f"Measures of {_ABOUT[one]}", head, rows, (2,)))
     if not parts:
         parts.append(tag("p", "No measure was taken."))
-    for m in evidence.measurements.values():
+    for m in taken:
         if sentences := said(m, owner=owner):
             parts.append(tag("p", f"What {m.name} says:", class_="small"))
             parts.append(tag("ul", *(tag("li", clipped(one, 400)) for one in sentences)))
-    if evidence.not_taken:
-        left = [(name, clipped(reason, 400)) for name, reason in evidence.not_taken.items()]
+    left = [
+        (name, clipped(reason, 400))
+        for name, reason in evidence.not_taken.items()
+        if words(name).about in about
+    ]
+    if left:
         parts.append(table("Measures that were not taken", ["Measure", "Why"], left))
     return join(parts if owner else [tag("p", _ROUNDED, class_="small"), *parts])
 

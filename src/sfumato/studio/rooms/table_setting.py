@@ -114,7 +114,7 @@ def _change(asked: Asked, table: Mapping[str, Any]) -> Markup:
         return tag("p", "Change it in the plan's text, at the right.", class_="small")
     known = _known(asked)
     if known is None:
-        job = asked.desk.last("columns")
+        job = asked.desk.last("table-columns")
         ask = form(asked, "tables/look", button("Choose other columns"))
         return join((work(asked, job), "" if _runs(job) else ask))
     boxes = (
@@ -145,7 +145,7 @@ def _change(asked: Asked, table: Mapping[str, Any]) -> Markup:
 
 def _known(asked: Asked) -> list[tuple[str, str, int]] | None:
     """The columns of the file, where somebody looked."""
-    job = asked.desk.last("columns")
+    job = asked.desk.last("table-columns")
     if job is None or job.state != "done" or not job.of(job.asked.get("text", ""), asked.desk.path):
         return None
     return [(str(n), str(kind), int(many)) for n, kind, many in job.result.get("columns", ())]
@@ -156,7 +156,7 @@ def _runs(job: Any) -> bool:
 
 
 def _look(asked: Asked) -> None:
-    asked.desk.start("columns", "Looking at the columns of the file")
+    asked.desk.start("table-columns", "Looking at the columns of the file")
 
 
 def _shape(asked: Asked) -> None:

@@ -54,10 +54,13 @@ _TASKS = {
     "map": "exploring:risk_map",
     "compare": "exploring:side_by_side",
     # risk
+    "assess": "risk:as_it_is",
+    "attack": "risk:attack_trial",
     # utility
+    "measure": "utility:measure",
     # tables
     "draft-table": "tables:draft",
-    "columns": "tables:columns",
+    "table-columns": "tables:columns",
     "compare-tables": "tables:compare",
     "audit-table": "tables:audit",
     # publish

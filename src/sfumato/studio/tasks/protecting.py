@@ -14,12 +14,14 @@ from ...release.records.run import protect, read_input
 from ...release.tables.release import TableRelease
 from ...release.tables.run import run_table
 from ...rng import draw_seed
-from . import Work
+from . import Work, risk, utility
 
 Part = Callable[[Work, Release], dict[str, Any]]
 PARTS: dict[str, Part] = {
     # risk
+    "risk": risk.keep,
     # utility
+    "utility": utility.keep,
 }
 """What is kept of a trial for the pages, by room: run while the release is in memory."""
 

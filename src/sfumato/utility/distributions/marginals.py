@@ -10,6 +10,7 @@ from pydantic import Field
 from scipy import sparse
 
 from ...data.generalized.bins import Bins, binned, nothing
+from ...data.generalized.bins.crossed import total_variation
 from ...data.linkage.linking import require_records
 from ...data.pair import Pair
 from ...data.schema import SET_ASIDE
@@ -17,9 +18,6 @@ from ...errors import MeasureError, SfumatoError
 from ...protocols import Context, Measurement
 from ..columns import nothing_left
 from ..loss import TableLoss
-
-_DENSE = 2**19
-"""Cells of a table that is counted as an array, not as a list of the cells that occur."""
 
 
 class Marginals(TableLoss):
@@ -162,28 +160,6 @@ def _mean(some: list[Bins], others: list[Bins], group: Bins | None) -> float:
     if group is not None:
         some = [_with_group(one, group) for one in some]
     return float(np.mean([total_variation(a, b) for a, b in product(some, others)]))
-
-
-def total_variation(a: Bins, b: Bins) -> float:
-    """Half the sum of the differences of the shares of two columns' cells."""
-    own = _counted(a.before, b.before, (a.count, b.count)) / a.before.size
-    found = _counted(a.after, b.after, (a.count + a.labels, b.count + b.labels)) / a.after.size
-    if a.labels:
-        found = a.folded @ found
-    if b.labels:
-        found = (b.folded @ found.T).T
-    if sparse.issparse(own) != sparse.issparse(found):
-        own, found = sparse.csr_matrix(own), sparse.csr_matrix(found)
-    return float(min(abs(own - found).sum() / 2.0, 1.0))
-
-
-def _counted(x: np.ndarray, y: np.ndarray, shape: tuple[int, int]) -> Any:
-    """How many records have each pair of places: an array, or where that is large, its cells that
-    occur."""
-    if shape[0] * shape[1] > _DENSE:
-        return sparse.csr_matrix((np.ones(x.size), (x, y)), shape=shape)
-    both = x.astype(np.int64) * shape[1] + y
-    return np.bincount(both, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _with_group(a: Bins, group: Bins) -> Bins:

@@ -118,16 +118,22 @@ def _everything(exact: np.ndarray, strangers: int, gaps: bool) -> np.ndarray:
 def items(pair: Pair, name: str) -> list[Bins]:
     """Whether each of the most frequent items is there; in every record of unknown sets, by the
     release's own shares."""
-    before = pair.original[name].cast(pl.List(pl.String))
     masked = pair.masked[name] if name in pair.masked.schema else None
     if masked is not None and not isinstance(masked.dtype, pl.List | pl.Array):
         raise MeasureError(f"column {name!r} holds labels in place of sets")
-    held = before.list.unique().explode().drop_nulls()
-    counted = held.alias("item").value_counts().sort(["count", "item"], descending=[True, False])
+    before = pair.original[name].cast(pl.List(pl.String))
     hidden = np.ones(pair.masked.height, dtype=bool) if masked is None else suppressed(pair, name)
     after = pl.Series([None] * pair.masked.height, dtype=pl.List(pl.String))
     after = after if masked is None else masked.cast(pl.List(pl.String))
-    return [_item(before, after, item, hidden) for item in counted["item"][:ITEMS].to_list()]
+    return [_item(before, after, item, hidden) for item in most_frequent(before)]
+
+
+def most_frequent(sets: pl.Series) -> list[str]:
+    """The items that most sets hold, of equals the first in their order."""
+    held = sets.cast(pl.List(pl.String)).list.unique().explode().drop_nulls()
+    counted = held.alias("item").value_counts().sort(["count", "item"], descending=[True, False])
+    found: list[str] = counted["item"][:ITEMS].to_list()
+    return found
 
 
 def _item(before: pl.Series, after: pl.Series, item: str, hidden: np.ndarray) -> Bins:
