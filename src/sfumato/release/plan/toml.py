@@ -72,7 +72,7 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     >>> locate('[input]\\npath = "a"\\n\\n[[steps]]\\nuse = "b"\\nk = 1\\n', ("steps", 0, "k"))
     6
     """
-    known = _lines_of(text)
+    known = lines_of(text)
     wanted = [str(part) for part in path]
     while wanted:
         if tuple(wanted) in known:
@@ -81,13 +81,17 @@ def locate(text: str, path: Sequence[str | int]) -> int | None:
     return None
 
 
-def _lines_of(text: str) -> dict[tuple[str, ...], int]:
+def lines(text: str) -> list[str]:
+    """The lines as TOML counts them, which ends one at fewer characters than Python."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
     """The line of every key and header; a text that looks like a key only misplaces a hint."""
     found: dict[tuple[str, ...], int] = {}
     at: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
-    # TOML ends a line at fewer characters than Python.
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    for number, line in enumerate(lines(text), start=1):
         header = _HEADER.match(line)
         if header and "=" not in header.group(2).split('"')[0]:
             at = tuple(_parts(header.group(2)))
