@@ -24,7 +24,7 @@ from ..release.report.parts import Markup, clipped, join, tag
 from .asked import Asked
 from .widgets import checkbox, details, field, lone, select, text_field
 
-_COLUMNS = ("columns", "strata", "known_to")
+_COLUMNS = ("columns", "strata", "known_to", "totals")
 """Parameters that name columns of the table and no more."""
 _COLUMN = ("column", "target")
 """Those that name one."""
@@ -51,7 +51,7 @@ def fields(
             continue
         value = named.get(one.name)
         control = one.control(value)
-        hint = one.meaning + (f" ({one.says})" if one.says else "")
+        hint = one.hint
         shown.append(
             tag("div", control, tag("p", hint, class_="hint") if hint else "", class_="field")
             if one.boxed
@@ -68,8 +68,9 @@ def parameters(cls: type[Declaration]) -> list[str]:
 def words(
     cls: type[Declaration], asked: Asked, prefix: str, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What a form says, as the words of a plan: only what differs from the defaults. What has no
-    field on the form stays as it is `given`. An error names every field that is wrong."""
+    """What a form says, as the words of a plan: what differs from the defaults, or is written down
+    in what is `given`. What has no field on the form stays as it is. An error names every field
+    that is wrong."""
     found: dict[str, Any] = {}
     complaints: list[Complaint] = []
     named = _plain_names(given or {})
@@ -81,7 +82,10 @@ def words(
         except ValueError as error:
             complaints.append(Complaint(one.label, str(error), one.meaning))
             continue
-        if value is not None and (one.required or not _same(value, as_written(one.default))):
+        said = name in named and _same(value, named[name])  # a default that the plan writes down
+        if value is not None and (
+            one.required or said or not _same(value, as_written(one.default))
+        ):
             found[name.replace("_", "-")] = value
     found = {**{name.replace("_", "-"): value for name, value in kept.items()}, **found}
     complaints += [] if complaints else cls.complaints(found)
@@ -186,12 +190,20 @@ class _Field:
         return found or None
 
     @property
-    def says(self) -> str:
+    def hint(self) -> str:
+        """What it means, and what may be typed."""
+        if self._lists and self.name == "columns":
+            return ""  # the same of everything that acts on columns
+        found = self.meaning + (f" ({self._says})" if self._says else "")
+        return f"{found[:1].upper()}{found[1:]}"
+
+    @property
+    def _says(self) -> str:
         """What may be typed, where the control does not show it."""
         if self.boxed or self._chosen is not None or self._texts or self.kind:
             return ""
         if self.schema.get("type") in ("integer", "number"):
-            return self.domain.replace("integer", "whole number")
+            return _in_words(self.domain)
         shape = {"array": 'e.g. [1, 2] or ["a", "b"]', "object": "e.g. { name = 1 }"}
         typed = shape.get(str(self.schema.get("type")), "")
         return f"{self.domain}; {typed}" if typed else self.domain
@@ -408,6 +420,21 @@ def _same(value: Any, default: Any) -> bool:
         both = zip(value, default, strict=False)
         return len(value) == len(default) and all(_same(a, b) for a, b in both)
     return bool(value == default)
+
+
+def _in_words(domain: str) -> str:
+    """The domain of a number without signs.
+
+    >>> _in_words("integer >= 2"), _in_words("number > 0, <= 1"), _in_words("integer")
+    ('whole number, at least 2', 'above 0, at most 1', 'whole number')
+    """
+    kind, _, limits = domain.partition(" ")
+    signs = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
+    said = [] if kind == "number" else [kind.replace("integer", "whole number")]
+    for one in filter(None, limits.split(", ")):
+        sign, _, value = one.partition(" ")
+        said.append(f"{signs.get(sign, sign)} {value}")
+    return ", ".join(said)
 
 
 def _is_number(value: Any) -> bool:

@@ -45,12 +45,14 @@ _TASKS = {
     # hierarchies
     # protect
     "protect": "protecting:attempt",
+    "advise": "advising:find_out",
     # explore
     # risk
     # utility
     # tables
     # publish
     "publish": "protecting:publish",
+    "verify": "protecting:check",
 }
 """The module and function of each."""
 
