@@ -13,11 +13,11 @@ import sfumato as sf
 from sfumato.attacks import withstand
 from sfumato.attacks.controlled import ControlledAttack, Trial
 from sfumato.attacks.field import Field
-from sfumato.cli.explain import facts
 from sfumato.errors import InputError, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.protocols import Context, Finding
 from sfumato.registry import _extra, find
+from sfumato.release.plan.facts import facts
 from sfumato.release.remedies.attacked import advice
 from tests.attacks.test_withstand import Equal, ended, people
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from sfumato.catalogue import FILE, ROOMS, made, mark_of
-from sfumato.cli.explain import explain, facts
+from sfumato.cli.explain import explain
 from sfumato.methods.microaggregation.mdav import Mdav
 from sfumato.protocols import Measure
 from sfumato.registry import KINDS, Entry, _RuntimeEntry, entries, find
+from sfumato.release.plan.facts import facts
 from sfumato.release.plan.plan import Plan
 from tests.contract.catalogue import EXEMPTIONS, each
 from tests.contract.promises import REMAKE, listed

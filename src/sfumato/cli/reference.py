@@ -11,7 +11,7 @@ from pathlib import Path
 import sfumato
 
 from ..registry import KINDS, Entry, entries
-from .explain import facts, taking, toml_or_dash
+from ..release.plan.facts import facts, taking, toml_or_dash
 
 _TITLES = {
     "method": "Methods",

@@ -11,10 +11,12 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +37,11 @@ ASKED, FAR, FOUND, FAILED = "asked.json", "progress.json", "result.json", "error
 ENDED, LOCK, LOG, PID = "ended", "lock", "log", "pid"
 """What stands in a job's folder."""
 State = Literal["running", "done", "failed", "ended", "lost"]
+WORKER = ("-P", "-m", "sfumato.studio.worker")
+"""What Python runs, before the folder of the job."""
+_looking = threading.Lock()
+"""Whoever asks whether a process lives holds its lock for a moment: one at a time, lest one of the
+pages takes another for that process."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -84,17 +91,18 @@ class Job:
 
     def _lives(self) -> bool:
         """Whether its process still holds its lock."""
-        try:
-            lock = os.open(self.folder / LOCK, os.O_RDWR)
-        except OSError:
+        with _looking:
+            try:
+                lock = os.open(self.folder / LOCK, os.O_RDWR)
+            except OSError:
+                return False
+            try:
+                hold(lock, wait=False)
+            except OSError:
+                return True
+            finally:
+                os.close(lock)
             return False
-        try:
-            hold(lock, wait=False)
-        except OSError:
-            return True
-        finally:
-            os.close(lock)
-        return False
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -116,19 +124,26 @@ class Job:
         return bool(self.asked.get("text") == text and self.asked.get("input") == seen(plan, text))
 
     def end(self) -> None:
-        """End its process, whatever it is doing."""
+        """End its process, whatever it is doing, and those that it started."""
         if self.state != "running":
             return
         write_text(self.folder / ENDED, "", private=True)
         number = self._number()
-        for sign in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-            if number and self._lives():
-                with suppress(OSError):
-                    _signal(number, sign)
-                for _ in range(30):
-                    if not self._lives():
-                        return
-                    time.sleep(0.1)
+        if not number:
+            return
+        with suppress(OSError):
+            _signal(number, signal.SIGTERM)
+        for _ in range(30):
+            if not self._lives():
+                break
+            time.sleep(0.1)
+        # Also where it lives no more: its own may not have listened.
+        with suppress(OSError):
+            _signal(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+        for _ in range(30):
+            if not self._lives():
+                break
+            time.sleep(0.1)
 
     def _number(self) -> int:
         """That of its process."""
@@ -178,12 +193,11 @@ class Jobs:
             if len(under_way) >= MOST_AT_ONCE:
                 told = " and ".join(job.what for job in under_way)
                 raise InputError(f"{told} is under way", remedy="wait until it is done, or end it")
+            asked = {"kind": kind, "what": what, "words": words, "plan": str(plan)}
+            asked |= {"text": text, "input": seen(plan, text)}
             try:
                 folder = self._room(kind)
-                asked = {"kind": kind, "what": what, "words": words, "plan": str(plan)}
-                asked |= {"text": text, "input": seen(plan, text)}
-                write_text(folder / ASKED, json.dumps(asked), private=True)
-                self._children.append(_begun(folder))
+                self._children.append(_begun(folder, json.dumps(asked)))
             except OSError as error:
                 raise cannot_write(self.folder, error) from error
             self._sweep(kind)
@@ -191,10 +205,14 @@ class Jobs:
 
     def _room(self, kind: str) -> Path:
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        number = max((_number(one) for one in self.folder.iterdir()), default=0) + 1
-        folder = self.folder / f"{number:05d}-{kind}"
-        folder.mkdir(mode=0o700)
-        return folder
+        while True:
+            number = max((_number(one) for one in self.folder.iterdir()), default=0) + 1
+            folder = self.folder / f"{number:05d}-{kind}"
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:  # another studio was quicker
+                continue
+            return folder
 
     def _sweep(self, kind: str) -> None:
         ended = [job for job in self if job.kind == kind and job.state != "running"]
@@ -207,27 +225,56 @@ class Jobs:
             job.end()
 
 
+_FILES = (
+    *("path", "reference", "given", "population", "original", "hierarchy", "hierarchies"),
+    *("cells", "relations", "statuses", "ptable", "population_file", "population-file"),
+)
+"""Keys of a plan that name files."""
+_ELSEWHERE = ("output", "engine", "measures")
+"""Sections that name no file of the input."""
+_MOST_FILES = 200
+
+
 def seen(plan: Path, text: str) -> list[Any]:
-    """What a plan's input file is: another size or time is another input."""
-    import tomllib
-
+    """What the files are that a plan reads: another size or time is another input."""
     try:
-        named = tomllib.loads(text).get("input", {}).get("path", "")
-        found = (plan.parent / str(named)).stat()
-    except (OSError, ValueError, AttributeError):
+        document = tomllib.loads(text)
+    except ValueError:
         return []
-    return [str(named), found.st_size, found.st_mtime_ns]
+    sections = [words for name, words in document.items() if name not in _ELSEWHERE]
+    found = []
+    for name in [*dict.fromkeys(_texts(sections))][:_MOST_FILES]:
+        try:
+            one = (plan.parent / name).stat()
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(one.st_mode):
+            found.append([name, one.st_size, one.st_mtime_ns])
+    return found
 
 
-def _begun(folder: Path) -> subprocess.Popen[bytes]:
-    """The process of a job, which has its lock from the first moment."""
+def _texts(given: Any, key: str = "") -> Iterator[str]:
+    """All that may name a file."""
+    if isinstance(given, dict):
+        for name, value in given.items():
+            yield from _texts(value, name if key != "hierarchies" else key)
+    elif isinstance(given, list):
+        for one in given:
+            yield from _texts(one, key)
+    elif isinstance(given, str) and given and key in _FILES:
+        yield given
+
+
+def _begun(folder: Path, asked: str) -> subprocess.Popen[bytes]:
+    """The process of a job, which has its lock before anybody can see it."""
     lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         hold(lock, wait=False)
+        write_text(folder / ASKED, asked, private=True)
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "POLARS_MAX_THREADS": "1"}
         with (folder / LOG).open("wb") as log:
             child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "sfumato.studio.worker", str(folder)],
+                [sys.executable, *WORKER, str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -25,13 +25,13 @@ class _Teller:
     """Notes how far a job is, now and then."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.began, self.told = folder, time.monotonic(), 0.0
+        self.folder, self.began, self.told, self.what = folder, time.monotonic(), 0.0, ""
 
     def __call__(self, what: str, done: int, of: int) -> None:
         now = time.monotonic()
-        if now - self.told < _PACE:
+        if now - self.told < _PACE and what == self.what:
             return
-        self.told = now
+        self.told, self.what = now, what
         found = {"what": what, "done": done, "of": of, "seconds": now - self.began}
         write_text(self.folder / FAR, json.dumps(found), private=True)
 
@@ -44,7 +44,7 @@ def work(folder: Path) -> int:
     one = Work(folder, Path(asked["plan"]), asked["text"], asked["words"], tell)
     try:
         with listening(tell):
-            found = task(asked["kind"])(one)
+            found = json.dumps(task(asked["kind"])(one))
     except SfumatoError as error:
         write_text(folder / FAILED, json.dumps(_told(error, one)), private=True)
         return error.exit_code
@@ -58,7 +58,7 @@ def work(folder: Path) -> int:
         said = {"error": "fault", "message": words, "remedy": f"see {folder.name}/log"}
         write_text(folder / FAILED, json.dumps(said), private=True)
         return 1
-    write_text(folder / FOUND, json.dumps(found), private=True)
+    write_text(folder / FOUND, found, private=True)
     return 0
 
 

@@ -1,13 +1,62 @@
-"""The room Protect."""
+"""The room Protect: what must hold, what is done, and a trial of both."""
 
 from __future__ import annotations
 
-from ...release.report.parts import Markup, tag
+from ...release.report.parts import Markup, join, tag
 from ..asked import Asked, Room
+from ..widgets import link, notice
+from . import advised, planned, requiring, stepping, trying
 
 
 def _page(asked: Asked) -> Markup:
-    return tag("p", "")
+    pick = asked.query.get("pick", "")
+    if pick == "requirement":
+        return requiring.pick(asked)
+    if pick == "step":
+        return stepping.pick(asked)
+    if pick == "method":
+        return advised.shown(asked)
+    if name := asked.query.get("explain", ""):
+        return stepping.one(asked, name)
+    if name := asked.query.get("require", ""):
+        told = stepping.explained(planned.known(name, *planned.REQUIRED))
+        return requiring.one(asked, name, told)
+    if planned.document(asked.desk).get("table") is not None:
+        return join((requiring.shown(asked), _tables(asked), trying.shown(asked)))
+    return join(
+        (
+            requiring.shown(asked),
+            stepping.shown(asked),
+            advised.banner(asked),
+            trying.shown(asked),
+        )
+    )
 
 
-ROOM = Room("protect", "Protect", "What must hold, and what is done to the records.", _page)
+def _tables(asked: Asked) -> Markup:
+    where = tag("p", link(asked, "tables", "Open Tables"))
+    return notice("This plan makes a table: how its cells are protected is said in Tables.", where)
+
+
+ROOM = Room(
+    "protect",
+    "Protect",
+    "What must hold, and what is done to the records.",
+    _page,
+    actions={
+        "exposure": requiring.keep_exposure,
+        "require": requiring.keep,
+        "unrequire": requiring.remove,
+        "add-requirement": requiring.add,
+        "step": stepping.keep,
+        "unstep": stepping.remove,
+        "step-up": stepping.up,
+        "step-down": stepping.down,
+        "take": stepping.take,
+        "advise": advised.ask,
+        "take-plan": advised.take,
+        "run": trying.run,
+        "remedy": trying.remedy,
+        "exception": trying.exception,
+    },
+)

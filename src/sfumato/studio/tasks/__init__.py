@@ -49,6 +49,7 @@ _TASKS = {
     "levels": "hierarchies:levels",
     # protect
     "protect": "protecting:attempt",
+    "advise": "advising:find_out",
     # explore
     "lattice": "exploring:space",
     "map": "exploring:risk_map",
@@ -65,6 +66,7 @@ _TASKS = {
     "audit-table": "tables:audit",
     # publish
     "publish": "protecting:publish",
+    "verify": "protecting:check",
 }
 """The module and function of each."""
 
