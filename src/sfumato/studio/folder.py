@@ -41,7 +41,7 @@ class Folder:
     def inside(self, name: str) -> Path:
         """The path of a name below the folder; an error for everything else, links that lead out
         among it."""
-        found = (self.root / name).resolve()
+        found = (self.root / name.partition("\0")[0]).resolve()
         if "\0" in name or not found.is_relative_to(self.root):
             raise InputError(
                 "that is not below the folder that the studio was started in",

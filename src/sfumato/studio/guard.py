@@ -27,7 +27,8 @@ _REPORT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancesto
 _HEADERS = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # With "no-referrer" a form that is sent without script would not say where it comes from.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
