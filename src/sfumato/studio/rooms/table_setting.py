@@ -136,7 +136,11 @@ def _change(asked: Asked, table: Mapping[str, Any]) -> Markup:
             asked,
             "tables/shape",
             tag("fieldset", tag("legend", "Columns that span the table"), *boxes, class_="spans"),
-            field("What its cells tell", select("value", options, value, id="table-value")),
+            field(
+                "What its cells tell",
+                select("value", options, value, id="table-value"),
+                id="table-value",
+            ),
             button("Take these"),
         ),
         id="other-columns",
@@ -198,7 +202,7 @@ def _rules(asked: Asked, table: Mapping[str, Any]) -> Markup:
     add = form(
         asked,
         "tables/add",
-        field("Another rule", select("use", options, id="new-rule")),
+        field("Another rule", select("use", options, id="new-rule"), id="new-rule"),
         button("Add it"),
     )
     about = tag(

@@ -119,7 +119,9 @@ def _making(asked: Asked, found: list[tuple[str, str]]) -> Markup:
                 more,
                 class_="spans",
             ),
-            field("What its cells tell", select("value", options, id="table-value")),
+            field(
+                "What its cells tell", select("value", options, id="table-value"), id="table-value"
+            ),
             button("Draft the table's plan", look="first"),
             tag(
                 "p",
