@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from . import toml
+from .doubts import column_lines, lines
 from .editing import edited
 
 _HEAD = "[columns]\n"
@@ -19,18 +19,18 @@ def edited_columns(text: str, changes: Mapping[str, Mapping[str, Any]]) -> str:
     >>> edited_columns('[columns]\\na = { role = "quasi" }  # b\\n', {"a": {"role": "target"}})
     '[columns]\\na = { role = "target" }  # b\\n'
     """
-    lines, known = toml.lines(text), toml.lines_of(text)
+    listed, known = lines(text), column_lines(text)
     end = "\n" if text.endswith("\n") else ""
     left: dict[str, Mapping[str, Any]] = {}
     for name, words in changes.items():
-        number = known.get(("columns", name))
-        made = None if number is None else _line(lines[number - 1], name, words)
+        number = known.get(name)
+        made = None if number is None else _line(listed[number], name, words)
         if made is None or number is None:
             left[name] = words
         else:
-            lines[number - 1] = made
+            listed[number] = made
     if len(left) < len(changes):
-        made = "\n".join(lines) + end
+        made = "\n".join(listed) + end
         done = {name: words for name, words in changes.items() if name not in left}
         if _said(made) == _changed(_said(text), done):
             text = made
@@ -44,13 +44,14 @@ def edited_columns(text: str, changes: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _line(line: str, name: str, words: Mapping[str, Any]) -> str | None:
     """A column's line, changed; None where it is not all that is said of the column."""
-    one = _HEAD + line
+    end = "\r" if line.endswith("\r") else ""
+    one = _HEAD + line.removesuffix("\r")
     if set(_said(one) or ()) != {"columns"} or [*_said(one)["columns"]] != [name]:
         return None
     for word, value in words.items():
         one = edited(one, ("columns", name, word), value)
     made = one.removeprefix(_HEAD).rstrip("\n")
-    return None if "\n" in made else made
+    return None if "\n" in made else made + end
 
 
 def _said(text: str) -> Any:
