@@ -51,8 +51,9 @@ class Folder:
         among it."""
         found = None
         with suppress(OSError, ValueError):  # a NUL, or a name that no file can have
-            found = (self.root / name).resolve()
-            found.exists()
+            path = (self.root / name).resolve()
+            path.exists()
+            found = path
         if found is None or not found.is_relative_to(self.root):
             raise InputError(
                 "that is not below the folder that the studio was started in",

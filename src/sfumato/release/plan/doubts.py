@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...texts import one_line
-from . import toml
 
 FIRST = "# Please check first:"
 SAID = "(as you said)"
 """What stands behind the reason of a role that a person confirmed."""
 _SURE = re.compile(r"\((\d{1,3})% sure\)")
+_HEADER = re.compile(r"\s*\[[^=]*\]\s*(#.*)?$")
+_COLUMNS = re.compile(r"\s*\[\s*columns\s*\]\s*(#.*)?$")
 _UNSURE = 70
 """Percent below which a guess is asked about."""
 
@@ -41,9 +43,9 @@ def doubts(text: str) -> dict[str, int]:
     >>> doubts('[columns]\\nage = "quasi"  # an age (60% sure)\\nsex = "quasi"  # (80% sure)\\n')
     {'age': 60}
     """
-    found = {}
-    for name, number in _lines(text).items():
-        sure = _of(toml.lines(text)[number])
+    found, listed = {}, lines(text)
+    for name, number in column_lines(text).items():
+        sure = _of(listed[number])
         if sure is not None and int(sure.group(1)) < _UNSURE:
             found[name] = int(sure.group(1))
     return found
@@ -57,19 +59,19 @@ def settled(text: str, names: Collection[str]) -> str:
     >>> settled(head + '[columns]\\na = "quasi"  # b (30% sure)\\n', ["a"])
     '[columns]\\na = "quasi"  # b (as you said)\\n'
     """
-    lines, known = toml.lines(text), _lines(text)
+    listed, known = lines(text), column_lines(text)
     for name in names:
         if name not in known:
             continue
-        sure = _of(lines[known[name]])
+        sure = _of(listed[known[name]])
         if sure is not None:
-            line = lines[known[name]]
-            lines[known[name]] = f"{line[: sure.start()]}{SAID}{line[sure.end() :]}"
+            line = listed[known[name]]
+            listed[known[name]] = f"{line[: sure.start()]}{SAID}{line[sure.end() :]}"
     heads = tuple(noted(f"{name}: ?")[:-1] for name in names)
     roles = re.compile(r"(identifier|quasi|confidential|target|weight|household|insensitive)\? ")
     kept = [
         line
-        for line in lines
+        for line in listed
         if not any(line.startswith(h) and roles.match(line[len(h) :]) for h in heads)
     ]
     return _same(text, kept)
@@ -77,21 +79,39 @@ def settled(text: str, names: Collection[str]) -> str:
 
 def answered(text: str, line: str) -> str:
     """The text without a question of its head."""
-    return _same(text, [one for one in toml.lines(text) if one != line])
+    return _same(text, [one for one in lines(text) if one.removesuffix("\r") != line])
 
 
 def asked(text: str, line: str) -> bool:
     """Whether the text still asks it."""
-    return line in toml.lines(text)
+    return line in (one.removesuffix("\r") for one in lines(text))
 
 
-def _lines(text: str) -> dict[str, int]:
-    """The line of each column, counted from 0."""
-    return {
-        path[1]: number - 1
-        for path, number in toml.lines_of(text).items()
-        if len(path) == 2 and path[0] == "columns"
-    }
+@lru_cache(maxsize=4)
+def column_lines(text: str) -> Mapping[str, int]:
+    """The line, counted from 0, of each column that has one to itself.
+
+    >>> column_lines('[input]\\npath = "a"\\n[columns]\\n"a.b" = "quasi"  # c\\n')
+    {'a.b': 3}
+    """
+    found: dict[str, int] = {}
+    inside = False
+    for number, line in enumerate(lines(text)):
+        if _HEADER.match(line):
+            inside = _COLUMNS.match(line) is not None
+        elif inside and "=" in line:
+            try:
+                said = tomllib.loads(line.removesuffix("\r"))
+            except tomllib.TOMLDecodeError:
+                continue
+            if len(said) == 1:
+                found.setdefault(*said, number)
+    return found
+
+
+def lines(text: str) -> list[str]:
+    """The lines as TOML counts them; of those that Windows ends, with its sign."""
+    return text.removesuffix("\n").split("\n")
 
 
 def _of(line: str) -> re.Match[str] | None:
@@ -103,15 +123,16 @@ def _of(line: str) -> re.Match[str] | None:
     return found
 
 
-def _same(text: str, lines: list[str]) -> str:
+def _same(text: str, kept: list[str]) -> str:
     """These lines as the text, without a heading that nothing stands under; the text as it was if
     they do not say the same: what looked like a comment was none."""
-    if FIRST in lines:
-        at = lines.index(FIRST)
-        after = [*lines[at + 1 : at + 2], ""][0]
+    plain = [line.removesuffix("\r") for line in kept]
+    if FIRST in plain:
+        at = plain.index(FIRST)
+        after = [*plain[at + 1 : at + 2], ""][0]
         if not after.startswith("#   "):
-            lines = [*lines[:at], *lines[at + (1 if after else 2) :]]
-    made = "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+            kept = [*kept[:at], *kept[at + (1 if after else 2) :]]
+    made = "\n".join(kept) + ("\n" if text.endswith("\n") else "")
     try:
         before: dict[str, Any] = tomllib.loads(text)
         return made if tomllib.loads(made) == before else text

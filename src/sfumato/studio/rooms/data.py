@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...errors import InputError
 from ...release.looking.columns import MOST_ORDERED, RECORDS, figures_of, records
 from ...release.plan.doubts import settled
 from ...release.plan.editing import edited
+from ...release.plan.editing_columns import edited_columns
 from ...release.report.parts import Markup, clipped, count, join, tag
 from ...texts import one_line
 from ..asked import Answer, Asked, Room
@@ -24,7 +26,6 @@ _FIRST = 12
 _PAGE, _RECORDS = 500, 100
 _WIDE = 200
 """Columns of the records that are shown."""
-_Edit = dict[str, str | None]
 
 
 def _page(asked: Asked) -> Markup:
@@ -52,7 +53,6 @@ def _states(asked: Asked, found: Look) -> Markup:
         words = "The plan's file is not there: [input] path names it."
         parts.append(notice(words, look="bad"))
     if found.failed is not None:
-        parts.append(work(asked, found.failed))
         parts.append(data_reading.failed(asked, found.failed, "data/read"))
     proposed = _proposed(asked)
     if proposed is not None:
@@ -179,9 +179,7 @@ def _columns(asked: Asked, found: Look) -> Markup:
         parts.append(_grid(asked, found, first, figures))
     parts.append(tag("h2", "All other columns" if first or opened else "The columns"))
     parts.append(data_cards.meanings())
-    parts.append(
-        details("Change several at once", data_cards.bulk(asked, rest, "first"), id="bulk")
-    )
+    parts.append(details("Change several at once", data_cards.bulk(asked), id="bulk"))
     if len(found.columns) > _CARDS:
         parts.append(_table(asked, found, rest))
     else:
@@ -328,24 +326,24 @@ def _reading(asked: Asked, found: Look) -> Markup:
 def _change(asked: Asked, ones: list[Seen], role: str, kind: str, what: str) -> None:
     """The role and kind of columns, where they are others than now."""
 
+    changes: dict[str, dict[str, Any]] = {}
+    for one in ones:
+        wanted: dict[str, Any] = {}
+        if role and role != one.role:
+            wanted["role"] = None if role == "undecided" else role
+        if kind and kind != one.kind:
+            wanted |= {"kind": kind} | _categories(one, kind)
+        if wanted:
+            changes[one.name] = wanted
+
     def change(text: str) -> str:
-        for one in ones:
-            wanted: _Edit = {}
-            if role and role != one.role:
-                wanted["role"] = None if role == "undecided" else role
-            if kind and kind != one.kind:
-                wanted["kind"] = kind
-            for word, value in wanted.items():
-                text = edited(text, ("columns", one.name, word), value)
-            text = _categories(text, one, wanted.get("kind"))
-        return settled(text, [one.name for one in ones])
+        return settled(edited_columns(text, changes), [one.name for one in ones])
 
     asked.desk.edit(what, change, asked.seen)
 
 
-def _categories(text: str, one: Seen, kind: str | None) -> str:
+def _categories(one: Seen, kind: str) -> dict[str, Any]:
     """An order has categories, and nothing else has."""
-    place = ("columns", one.name, "categories")
     if kind == "ordinal" and not one.said.get("categories"):
         order = one.found.get("order")
         if not order:
@@ -353,10 +351,10 @@ def _categories(text: str, one: Seen, kind: str | None) -> str:
                 f"{clipped(one_line(one.name), 60)} has too many or too few values to order",
                 remedy=f"an order is for 2 to {MOST_ORDERED} categories; numbers have theirs",
             )
-        return edited(text, place, [*order])
-    if kind and kind != "ordinal" and one.said.get("categories"):
-        return edited(text, place, None)
-    return text
+        return {"categories": [*order]}
+    if kind != "ordinal" and one.said.get("categories"):
+        return {"categories": None}
+    return {}
 
 
 def _column(asked: Asked) -> None:
@@ -372,9 +370,12 @@ def _column(asked: Asked) -> None:
 
 def _several(asked: Asked) -> None:
     found = look(asked.desk)
+    which = asked.one("which")
     ones = [found.named(one) for one in asked.many("column")]
+    if which in ("unsure", "all"):
+        ones = [one for one in found.columns if which == "all" or one.doubt is not None]
     if not ones:
-        raise InputError("no column is ticked", remedy="tick those that are to be changed")
+        raise InputError("no column is chosen", remedy="tick those that are to be changed")
     right = bool(asked.one("right"))
     role, kind = ("", "") if right else (asked.one("role"), asked.one("kind"))
     if not right and not role and not kind:

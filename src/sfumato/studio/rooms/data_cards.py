@@ -202,20 +202,28 @@ def _right(asked: Asked, one: Seen) -> Markup:
     )  # fmt: skip
 
 
-def bulk(asked: Asked, columns: Sequence[Seen], look: str) -> Markup:
-    """Several columns at once: those that are ticked, or all that are not decided."""
+_WHICH = (
+    ("", "those that are ticked"),
+    ("unsure", "all that are still to be looked at"),
+    ("all", "all columns"),
+)
+
+
+def bulk(asked: Asked) -> Markup:
+    """Several columns at once."""
     role, kind = "several-role", "several-kind"
     return form(
         asked,
         "data/several",
-        tag("p", "Tick columns below, then make them all", class_="small"),
-        tag("label", "Role of those that are ticked", for_=role),
+        tag("label", "Which columns", for_="several-which"),
+        select("which", _WHICH, "", id="several-which"),
+        tag("label", "Their role", for_=role),
         role_select("role", "", role, "as it is"),
-        tag("label", "Kind of those that are ticked", for_=kind),
+        tag("label", "Their kind", for_=kind),
         kind_select("kind", "", kind, "as it is"),
         tag(
             "div",
-            button("Make these so", look=look),
+            button("Make these so", look="first"),
             button("These are right as they are", name="right", value="yes"),
             class_="row",
         ),

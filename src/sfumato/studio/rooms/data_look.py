@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def key(name: str) -> str:
     return digest(name)[:12]
 
 
+@lru_cache(maxsize=8)
 def said(text: str) -> dict[str, Any]:
     """A plan's words, as far as they are TOML."""
     try:

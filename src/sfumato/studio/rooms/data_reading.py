@@ -12,12 +12,12 @@ from ...errors import InputError
 from ...release.looking.files import told_of
 from ...release.plan.editing import edited
 from ...release.plan.plan import Input
-from ...release.report.parts import Markup, tag
+from ...release.report.parts import Markup, join, tag
 from ...texts import one_line
 from ..asked import Asked
 from ..forms import fields, words
 from ..jobs import Job
-from ..widgets import Option, button, field, form, select
+from ..widgets import Option, button, details, field, form, select, work
 from .data_look import section, source
 
 PARTS = "parts.json"
@@ -53,11 +53,11 @@ _NAMED = {"tab": "\t", "space": " "}
 
 def reading_form(
     asked: Asked, action: str, file: Path | None, given: Mapping[str, Any],
-    parts: tuple[str, Sequence[str]], *more: object, words: str = "Read it so",
+    parts: tuple[str, Sequence[str]], *, words: str = "Read it so",
 ) -> Markup:  # fmt: skip
     """The words of `[input]` that the readers of this file understand."""
     wanted = told_of(file) if file is not None else ("sentinels", "dates")
-    shown = []
+    shown, more_of = [], []
     for name in wanted:
         now = given.get(name)
         if name == parts[0] and parts[1]:
@@ -66,11 +66,20 @@ def reading_form(
         elif name in _OWN:
             shown.append(_choice(name, *_OWN[name], now))
         else:
-            shown.append(fields(Input, given, "input", only=(name,)))
+            more_of.append(fields(Input, given, "input", only=(name,)))
     return form(
-        asked, action, tag("div", *shown, class_="sides"), *more, button(words, look="first"),
+        asked,
+        action,
+        tag("div", *shown, class_="sides") if shown else "",
+        details("Missing values, dates and the like", *more_of, open=_said(given, wanted)),
+        button(words, look="first"),
         aria_label="How the file is read",
-    )  # fmt: skip
+    )
+
+
+def _said(given: Mapping[str, Any], wanted: Sequence[str]) -> bool:
+    """Whether more is said than what is chosen from a list."""
+    return any(given.get(name) for name in wanted if name not in (*_OWN, *_PART))
 
 
 _PART = {"sheet": "Which sheet", "table": "Which table"}
@@ -199,10 +208,6 @@ def failed(asked: Asked, job: Job, action: str) -> Markup:
         if parts[1]
         else "What is left open is found out. If the file is damaged, save it anew and try again."
     )
-    return tag(
-        "section",
-        tag("h2", head),
-        tag("p", about),
-        reading_form(asked, action, file, given, parts, words="Try again"),
-        class_="card",
-    )
+    inside = reading_form(asked, action, file, given, parts, words="Try again")
+    told = Markup("") if parts[1] else work(asked, job)
+    return join((told, tag("section", tag("h2", head), tag("p", about), inside, class_="card")))

@@ -56,7 +56,7 @@ def drafting(asked: Asked) -> Markup:
     other = tag("p", tag("a", "Open another file", href="/files"))
     if job.state == "running":
         return join((work(asked, job), other))
-    return join((work(asked, job), failed(asked, job, "data/draft"), other))
+    return join((failed(asked, job, "data/draft"), other))
 
 
 def _at(folder: str) -> str:
