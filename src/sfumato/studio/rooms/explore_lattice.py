@@ -316,7 +316,8 @@ def _take(asked: Asked) -> str:
         if step is not None:
             return edited(text, ("steps", at, "levels"), levels)
         words = {"use": NAME, **job.words["step"], "levels": levels}
-        return inserted(removed_step(text, at) if at < len(plan.steps) else text, at, words)
+        text = inserted(text, at, words)
+        return removed_step(text, at + 1) if at < len(plan.steps) else text
 
     asked.desk.edit(f"levels {told}", change, asked.seen)
     return "explore?view=lattice"

@@ -22,8 +22,7 @@ def looks(methods: Sequence[str]) -> dict[str, tuple[str, str]]:
     """A colour and a shape for each method; no two have both in common up to 24."""
     found = {}
     for i, method in enumerate(dict.fromkeys(methods)):
-        turn = i // len(_COLOURS)
-        found[method] = _COLOURS[i % len(_COLOURS)], _SHAPES[(i + turn) % len(_SHAPES)]
+        found[method] = _COLOURS[i % len(_COLOURS)], _SHAPES[i % len(_SHAPES)]
     return found
 
 

@@ -16,8 +16,8 @@ from ...release.records.run import read_input
 from ...release.report.words import figure, words
 from . import Work
 
-DRAWN, AROUND = 300, 80
-"""Nodes up to which a lattice is drawn whole, and what is drawn of a larger one."""
+DRAWN, IN_A_ROW = 300, 13
+"""Nodes up to which a lattice is drawn whole, and how many of a height are of a larger one."""
 LISTED = 3_000
 """Nodes that are listed; a file holds them all."""
 
@@ -37,7 +37,7 @@ def space(work: Work) -> dict[str, Any]:
     found = lattice(records, plan.with_(steps=steps), best=10, progress=work.tell)
     work.tell("what is drawn of it", 0, 0)
     found.save(work.folder / "lattice.csv")
-    told = found.told(DRAWN if found.size <= DRAWN else AROUND, LISTED)
+    told = found.told(DRAWN, IN_A_ROW, LISTED)
     write_text(work.folder / "lattice.json", json.dumps(told), private=True)
     return {"size": found.size, "looked_at": found.looked_at}
 
