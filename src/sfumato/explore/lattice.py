@@ -33,6 +33,7 @@ ENDINGS = (*TABLES, ".json")
 MOST_LISTED = 1 << 16
 """Nodes that are listed, or judged one by one."""
 Verdict = Literal["optimal", "allowed", "refused", "ruled out", "open"]
+_LOOKED_AT = ("optimal", "allowed", "refused")
 _LISTED = ("optimal", "allowed", "open", "ruled out", "refused")
 
 
@@ -131,11 +132,11 @@ class SolutionSpace:
             else:
                 self.frame.write_parquet(aside)
 
-    def told(self, drawn: int, listed: int) -> dict[str, Any]:
-        """What a page shows of it, as plain values: `drawn` are nodes worth a picture, the best and
-        what is around them, with the edges between these; `listed` the others, those first that
-        may be published."""
-        chosen = self._near(drawn)
+    def told(self, drawn: int, row: int, listed: int) -> dict[str, Any]:
+        """What a page shows of it, as plain values: nodes worth a picture, with the edges between
+        them (all up to `drawn` of them, else the best and what is around them, `row` of a height),
+        and `listed` of the others, those first that may be published."""
+        chosen = self._near(drawn, row)
         kept = {node: place for place, node in enumerate(chosen)}
         order = {verdict: i for i, verdict in enumerate(_LISTED)}
 
@@ -162,26 +163,30 @@ class SolutionSpace:
             "rest": [asdict(self.nodes[i]) for i in rest[:listed]],
         }
 
-    def _near(self, most: int) -> list[int]:
-        """Places of the best nodes and of those around them, all of them where they are few."""
+    def _near(self, most: int, row: int) -> list[int]:
+        """Places of all nodes where they are few; else of the best and, height by height from
+        theirs on, of so many that are tied to what was taken, or were looked at."""
         if len(self.nodes) <= most:
             return list(range(len(self.nodes)))
         beside: dict[int, list[int]] = {}
         for a, b in self.edges:
             beside.setdefault(a, []).append(b)
             beside.setdefault(b, []).append(a)
+        rows: dict[int, list[int]] = {}
+        for i, node in enumerate(self.nodes):
+            rows.setdefault(node.height, []).append(i)
         place = {tuple(node.levels.values()): i for i, node in enumerate(self.nodes)}
-        found = dict.fromkeys(place[tuple(node.levels.values())] for node in self.best)
-        edge = list(found)
-        if not edge:  # none may be published: from the one that hides most downwards
-            edge = [max(range(len(self.nodes)), key=lambda i: self.nodes[i].height)]
-            found = dict.fromkeys(edge)
-        while edge and len(found) < most:
-            around = dict.fromkeys(n for one in edge for n in beside.get(one, ()) if n not in found)
-            # Those that were looked at first: they tell how the search went.
-            edge = sorted(around, key=lambda i: _LISTED.index(self.nodes[i].verdict))
-            edge = edge[: most - len(found)]
-            found |= dict.fromkeys(edge)
+        found = {place[tuple(node.levels.values())] for node in self.best}
+        middle = self.best[0].height if self.best else max(rows)
+
+        def wanted(i: int) -> tuple[bool, int, int, float]:
+            node, tied = self.nodes[i], sum(other in found for other in beside.get(i, ()))
+            seen = _LOOKED_AT.index(node.verdict) if node.verdict in _LOOKED_AT else len(_LOOKED_AT)
+            value = 0.0 if node.value is None else node.value
+            return i not in found, seen if tied else seen + len(_LOOKED_AT) + 1, -tied, value
+
+        for height in sorted(rows, key=lambda h: (abs(h - middle), h)):
+            found.update(sorted(rows[height], key=wanted)[:row])
         return sorted(found)
 
     def to_dict(self) -> dict[str, Any]:

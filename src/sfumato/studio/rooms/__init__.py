@@ -2,6 +2,12 @@
 
 from . import data, explore, hierarchies, protect, publish, risk, tables, utility
 
+
+def warm() -> None:
+    """Import what pages need when they are first asked for, so that nobody waits for it."""
+    explore.warm()
+
+
 ROOMS = (
     data.ROOM,
     hierarchies.ROOM,

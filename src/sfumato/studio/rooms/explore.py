@@ -15,6 +15,11 @@ _VIEWS = {
 }
 
 
+def warm() -> None:
+    """Load the methods and measures that the form of a map lists."""
+    explore_map.warm()
+
+
 def _page(asked: Asked) -> Markup:
     try:
         plan = asked.desk.plan

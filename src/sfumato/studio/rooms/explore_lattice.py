@@ -26,7 +26,7 @@ from .lattice_picture import VERDICTS, lattice_picture, legend
 
 NAME, PREFIX = "full-domain", "lattice"
 _ASKED = ("k", "suppress", "measure")
-_ROWS = 60
+_ROWS = 25
 _SORTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     "value": ("loss", lambda n: _cost(n)),
     "height": ("height", lambda n: n["height"]),
@@ -214,6 +214,8 @@ def _node(
         if use
         else f"A step {NAME} with these levels is added."
     )
+    if node["verdict"] not in ("optimal", "allowed"):
+        says += " What is required may not be kept by it: the release would then be refused."
     take = form(
         asked,
         "explore/take-node",
@@ -258,7 +260,7 @@ def _table(asked: Asked, found: Mapping[str, Any]) -> Markup:
     rows = [
         [
             link(asked, f"explore?view=lattice&{place}", "look"),
-            node["verdict"],
+            tag("span", node["verdict"], class_="still"),
             number(node["value"]) if node["value"] is not None else "",
             percent(node["suppressed"]) if node["suppressed"] is not None else "",
             f"{node['classes']:,}" if node["classes"] is not None else "",
@@ -314,7 +316,8 @@ def _take(asked: Asked) -> str:
         if step is not None:
             return edited(text, ("steps", at, "levels"), levels)
         words = {"use": NAME, **job.words["step"], "levels": levels}
-        return inserted(removed_step(text, at) if at < len(plan.steps) else text, at, words)
+        text = inserted(text, at, words)
+        return removed_step(text, at + 1) if at < len(plan.steps) else text
 
     asked.desk.edit(f"levels {told}", change, asked.seen)
     return "explore?view=lattice"

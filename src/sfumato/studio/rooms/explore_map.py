@@ -107,6 +107,12 @@ def _measures() -> dict[str, list[str]]:
     return found
 
 
+def warm() -> None:
+    """Load them before anybody asks."""
+    _candidates()
+    _measures()
+
+
 def _form(asked: Asked, plan: Plan, job: Job | None) -> Markup:
     """Which methods and settings to compare."""
     before = job.words if job is not None else {}
@@ -262,7 +268,8 @@ def _point(
                 form(asked, "explore/try-plan", *carried, button("Take it and try it"),
                      class_="inline", id="try-plan"),
                 tag("p", "The steps of your plan are replaced by those of this release; the rest "
-                    "stays. Trying makes the whole release, for your eyes alone.", class_="hint"),
+                    "stays. Columns that its methods cannot mask, such as sets, are left out. "
+                    "Trying makes the whole release, for your eyes alone.", class_="hint"),
                 details("Its plan", tag("pre", clipped(point["plan"], 20_000)), id="point-plan"),
             )
         )  # fmt: skip

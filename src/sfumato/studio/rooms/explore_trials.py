@@ -31,7 +31,7 @@ def view(asked: Asked) -> Markup:
     ended = [job for job in trials if job.state != "running"]
     now = asked.desk.text
     rows = [_row(asked, job, now) for job in ended]
-    head = ("", "Trial", "What must hold", "Records", "Plan")
+    head = ("Trial", "What must hold", "Records", "Plan", "Compare")
     done = [job for job in ended if job.state == "done"]
     compare = (
         button("Compare those that are ticked", look="first")
@@ -59,8 +59,9 @@ def _row(asked: Asked, job: Job, now: str) -> list[object]:
     done, number = job.state == "done", _number(job)
     box: object = ""
     if done and not job.result.get("table"):
-        label = tag("span", f"Compare trial {number}", class_="hidden")
-        box = checkbox("trial", label, value=job.name, checked=job.name in _chosen(asked))
+        box = checkbox(
+            "trial", f"trial {number}", value=job.name, checked=job.name in _chosen(asked)
+        )
     held = _findings(job)
     records = job.result.get("records") or {}
     many = f"{int(records['published']):,}" if isinstance(records.get("published"), int) else ""
@@ -70,8 +71,7 @@ def _row(asked: Asked, job: Job, now: str) -> list[object]:
         if same
         else link(asked, f"explore?view=trials&plan={number}", "differs: look")
     )
-    return [box, join((tag("strong", number), " ", tag("span", _when(job), class_="small"))), held,
-            many, plan]  # fmt: skip
+    return [join((f"{number} ", tag("span", _when(job), class_="small"))), held, many, plan, box]
 
 
 def _findings(job: Job) -> Markup | str:
@@ -84,7 +84,7 @@ def _findings(job: Job) -> Markup | str:
                   if not f.get("met")]  # fmt: skip
         words = "refused" + (f": {', '.join(dict.fromkeys(broken))}" if broken else "")
         told = words if refused else str(job.error.get("message") or "it failed")
-        return tag("span", clipped(told, 160), class_="tagged bad")
+        return tag("span", clipped(told, 160), class_="bad")
     found = job.result.get("findings") or []
     if not found:
         return tag("span", "nothing is required", class_="small")

@@ -206,9 +206,9 @@ def _cuts(asked: Asked, column: Chosen) -> Markup:
     ]  # fmt: skip
     new = tag(
         "div",
-        field("A new cut at", text_field("cut-new", id="cut-new", type="number", step="any",
-                                         data_wait="")),
-        field("kept up to", select("upto-new", levels, "1", id="upto-new", data_wait="")),
+        field("A new cut at", text_field("cut-new", type="number", step="any", data_wait=""),
+              id="cut-new"),
+        field("kept up to", select("upto-new", levels, "1", data_wait=""), id="upto-new"),
         button("Add the cut", look="first keep"),
         class_="row",
     )  # fmt: skip

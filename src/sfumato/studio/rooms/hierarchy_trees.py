@@ -145,7 +145,8 @@ def _level(asked: Asked, column: Chosen, rows: Rows, level: int) -> Markup:
             form(
                 asked, "hierarchies/move", of(column), hidden("level", level),
                 hidden("moved", ""), hidden("into", ""),
-                tag("div", alone, *boxes, class_="groups"),
+                tag("div", alone, *boxes, class_="groups", id="groups", role="region", tabindex="0",
+                    aria_label="Groups"),
                 _mover(items, below, named),
                 data_groups="", id="groups-form",
             ),

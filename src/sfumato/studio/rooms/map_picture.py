@@ -22,8 +22,7 @@ def looks(methods: Sequence[str]) -> dict[str, tuple[str, str]]:
     """A colour and a shape for each method; no two have both in common up to 24."""
     found = {}
     for i, method in enumerate(dict.fromkeys(methods)):
-        turn = i // len(_COLOURS)
-        found[method] = _COLOURS[i % len(_COLOURS)], _SHAPES[(i + turn) % len(_SHAPES)]
+        found[method] = _COLOURS[i % len(_COLOURS)], _SHAPES[i % len(_SHAPES)]
     return found
 
 
@@ -46,8 +45,8 @@ def map_picture(
 
     front = sorted((p for p in points if p.get("front")), key=lambda p: (p["loss"], -p["risk"]))
     marks = [*_axes(right, up, axes), _front([at(point) for point in front])]
-    # The one that is looked at last, so that no other covers it.
-    order = sorted(range(len(points)), key=lambda i: i == chosen)
+    # The one that is looked at last, and the first before it, so that no other covers them.
+    order = sorted(range(len(points)), key=lambda i: (i == chosen, i == 0))
     for i in order:
         point = points[i]
         x, y = at(point)
@@ -117,9 +116,10 @@ def _front(places: Sequence[tuple[float, float]]) -> Markup:
 
 def mark(form: str, colour: str, x: float, y: float) -> Markup:
     """One shape."""
-    r = 6.5
     if form == "circle":
-        return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{r}", fill=colour)
+        return tag(
+            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="6.5", fill=colour, fill_opacity="0.85"
+        )
     paths = {
         "square": f"M{x - 6:.1f} {y - 6:.1f}h12v12h-12z",
         "up": f"M{x:.1f} {y - 7:.1f}l7 13h-14z",
@@ -127,7 +127,7 @@ def mark(form: str, colour: str, x: float, y: float) -> Markup:
         "diamond": f"M{x:.1f} {y - 8:.1f}l7 8l-7 8l-7 -8z",
         "cross": f"M{x - 2.5:.1f} {y - 7:.1f}h5v4.5h4.5v5h-4.5v4.5h-5v-4.5h-4.5v-5h4.5z",
     }
-    return tag("path", d=paths[form], fill=colour)
+    return tag("path", d=paths[form], fill=colour, fill_opacity="0.85")
 
 
 def legend(methods: Sequence[str]) -> Markup:

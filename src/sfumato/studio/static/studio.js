@@ -127,6 +127,8 @@
 
   const send = (form, submitter) => {
     const data = new FormData(form, submitter);
+    // What was fetched beside the page, such as work under way, does not know which one it is on.
+    if (data.has("back")) data.set("back", location.pathname + location.search);
     queue.push({ action: submitter?.getAttribute("formaction") || form.action, data, many: form.enctype === "multipart/form-data" });
     next();
   };

@@ -16,8 +16,8 @@ from ...release.records.run import read_input
 from ...release.report.words import figure, words
 from . import Work
 
-DRAWN = 300
-"""Nodes of a lattice that are drawn."""
+DRAWN, IN_A_ROW = 300, 13
+"""Nodes up to which a lattice is drawn whole, and how many of a height are of a larger one."""
 LISTED = 3_000
 """Nodes that are listed; a file holds them all."""
 
@@ -37,7 +37,7 @@ def space(work: Work) -> dict[str, Any]:
     found = lattice(records, plan.with_(steps=steps), best=10, progress=work.tell)
     work.tell("what is drawn of it", 0, 0)
     found.save(work.folder / "lattice.csv")
-    told = found.told(DRAWN, LISTED)
+    told = found.told(DRAWN, IN_A_ROW, LISTED)
     write_text(work.folder / "lattice.json", json.dumps(told), private=True)
     return {"size": found.size, "looked_at": found.looked_at}
 
@@ -72,7 +72,9 @@ def side_by_side(work: Work) -> dict[str, Any]:
             raise InputError("one of the trials is not kept any more", remedy="choose others")
     found = compare(*folders)
     lines = [_read(line) for line in found.lines]
-    return {"lines": lines, "notes": list(found.notes)}
+    # How the command line would compare them is nothing to be told here.
+    notes = [note.partition(": --original")[0] for note in found.notes]
+    return {"lines": lines, "notes": notes}
 
 
 def _read(line: Line) -> dict[str, Any]:
