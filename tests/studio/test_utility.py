@@ -142,11 +142,11 @@ def test_any_measure_by_name(desk: Desk) -> None:
     assert 'name="p.quantiles"' in page
     trial = desk.current("protect")
     assert trial is not None
+    plain = done(desk, "measure", {"trial": trial.name, "name": "marginals", "parameters": {}})
     words = {"trial": trial.name, "name": "marginals", "parameters": {"quantiles": 5}}
     job = done(desk, "measure", words)
     original, release = desk.base / "people.csv", trial.folder / "release"
     again = sf.assess(original, release, plan=desk.path, measures="marginals")["marginals"]
-    plain = done(desk, "measure", {"trial": trial.name, "name": "marginals", "parameters": {}})
     assert plain.result["value"] == figure("marginals", again.value) != job.result["value"]
     page = str(utility.ROOM.page(asked(desk, "utility", part="any", name="marginals")))
     assert "quantiles = 5" in page
