@@ -56,7 +56,7 @@ def of_file(folder: Path, original: Table, evidence: Evidence) -> dict[str, Any]
     risk = None if before is None else 1.0 / before
     how = "1 divided by the number of records that are like it"
     return {
-        "cards": _cards(evidence),
+        "cards": [[title, value, "", said] for title, value, _, said in _cards(evidence)],
         "classes": class_sizes(Sizes(before, None), None, 0),
         "exposure": exposure.section(evidence, assessed=True),
         "measures": sections.measures(evidence, owner=True, about=("risk",)),

@@ -164,6 +164,8 @@ def class_sizes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup
         )
         if x is not None
     )
+    sides = ((found.before, "grey", "before masking"), (found.after, "blue", "after masking"))
+    shown = [(swatch, word) for x, swatch, word in sides if x is not None]
     chart = figures.sizes_chart(bins)
     drawn = figures.svg(chart, "class-figure", "Records by the size of their class", smallest)
     caption = (
@@ -175,7 +177,7 @@ def class_sizes(found: Sizes, rounding: Rounding | None, sampled: int) -> Markup
     return join(
         (
             tag("p", smallest),
-            legend(("grey", "before masking"), ("blue", "after masking")),
+            legend(*shown),
             figure(drawn, caption if rounding is None else f"{caption}{hidden}"),
         )
     )

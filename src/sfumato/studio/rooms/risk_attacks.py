@@ -79,10 +79,10 @@ def _result(job: Job) -> Markup:
     ]
     parts: list[object] = [tag("h2", "What attacks got"), private(OWN), *verdict]
     if found["beside"]:
-        rows = [[*row[:-1], _judged(row[-1])] for row in found["beside"]]
-        head = [*BESIDE[:-1], "result"]
+        rows = [[row[0], _judged(row[-1]), *row[1:-1]] for row in found["beside"]]
+        head = [BESIDE[0], "result", *BESIDE[1:-1]]
         parts.append(
-            table("Attacks beside people who are not in the data", head, rows, (1, 2, 3, 4, 5, 6))
+            table("Attacks beside people who are not in the data", head, rows, (2, 3, 4, 5, 6, 7))
         )
     if found["plain"]:
         parts.append(table("Attacks beside chance", [*PLAIN], found["plain"], (1, 2, 3, 4)))

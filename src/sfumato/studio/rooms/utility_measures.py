@@ -80,7 +80,7 @@ def any_measure(asked: Asked, found: Trial, told: Mapping[str, Any]) -> Markup:
     name = asked.query.get("name", "")
     known = {entry.name: entry for entry in _measures()}
     if name in known:
-        return join((_one(asked, found, known[name]), _results(asked, found, ())))
+        return join((_one(asked, found, known[name]), _results(asked, found, (name,))))
     return join((_search(asked, known.values()), _results(asked, found, ())))
 
 
