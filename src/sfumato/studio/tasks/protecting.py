@@ -9,10 +9,10 @@ from typing import Any
 from ...aside import write_text
 from ...errors import InputError, OutputError, ParameterError, SfumatoError
 from ...explore.tune import tune
-from ...release.looking.cube import keep
 from ...release.landing import Landing
 from ...release.large.release import LargeRelease
 from ...release.large.run import protect_large
+from ...release.looking.cube import keep
 from ...release.plan.plan import Plan
 from ...release.publish import check_free
 from ...release.records.release import Release
