@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from tests.contract.hostile import NAMES
 
 from sfumato.data.table import table
 from sfumato.release.plan.doubts import FIRST, answered, asked, doubts, settled
 from sfumato.release.plan.draft import draft_plan, drafted
 from sfumato.release.plan.editing_columns import edited_columns
+from tests.contract.hostile import NAMES
 
 
 def test_doubts_are_those_of_the_draft() -> None:
