@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sfumato.release.report.parts import Markup
 from sfumato.studio import jobs
 from sfumato.studio.asked import Asked, Room
 from sfumato.studio.desk import Desk
+from sfumato.studio.tasks import protecting
 from sfumato.studio.worker import work
 
 PLAN = """# what the office decided
@@ -52,7 +54,9 @@ class _Done:
 
 
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs are done before `start` returns."""
+    """Jobs are done before `start` returns, and always draw the same seeds."""
+    seeds = count(2**100)
+    monkeypatch.setattr(protecting, "draw_seed", lambda: next(seeds))
 
     def begun(folder: Path, asked: str) -> Any:
         (folder / jobs.LOCK).touch()

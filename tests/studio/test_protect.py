@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sfumato.errors import InputError, ParameterError, SfumatoError
@@ -346,3 +347,75 @@ def test_taking_a_plan_changes_the_steps_and_keeps_comments(at: Desk) -> None:
     assert "# what the office decided" in at.text
     with pytest.raises(InputError):
         do(ROOM, "take-plan", at, job=job.name, number="1")
+
+
+# --- other kinds of plans ---
+
+SETS = """
+[input]
+path = "baskets.csv"
+sets = { column = "items", separator = ";" }
+[columns]
+items = { role = "quasi", kind = "set" }
+[[steps]]
+use = "set-mondrian"
+k = 3
+[require]
+k-anonymity = 3
+[measures]
+items-kept = {}
+[output]
+path = "out"
+format = "parquet"
+"""
+SPECTRAL = """
+[input]
+path = "numbers.csv"
+reference = 0.5
+[columns]
+a = { role = "quasi", kind = "continuous" }
+b = { role = "quasi", kind = "continuous" }
+c = { role = "confidential", kind = "continuous" }
+[[steps]]
+use = "svd-swap"
+columns = ["a", "b", "c"]
+[require]
+non-participation = { at-most = 1.0 }
+[measures]
+[output]
+path = "out"
+"""
+
+
+def test_sets_use_the_same_room(at: Desk) -> None:
+    rng = np.random.default_rng(1)
+    rows = [";".join(sorted(rng.choice(list("abcdef"), 3, replace=False))) for _ in range(40)]
+    (at.base / "baskets.csv").write_text("items\n" + "\n".join(rows) + "\n")
+    at.edit("sets", lambda _: SETS)
+    sent(at, "step", "step-0-form", **{"step-0__k": "4"})
+    assert said(at)["steps"] == [{"use": "set-mondrian", "k": 4}]
+    do(ROOM, "run", at)
+    job = at.last("protect")
+    assert job is not None
+    assert job.state == "done", job.error
+    assert "every requirement is met" in page(ROOM, at)
+    assert (job.folder / "release" / "data.parquet").exists()
+
+
+def test_a_spectral_plan_and_its_gate_use_the_same_room(at: Desk) -> None:
+    frame = np.random.default_rng(1).normal(size=(400, 3)) @ np.array(
+        [[1, 0.5, 0.2], [0, 1, 0.4], [0, 0, 1]]
+    )
+    lines = [",".join(f"{x:.4f}" for x in row) for row in frame]
+    (at.base / "numbers.csv").write_text("a,b,c\n" + "\n".join(lines) + "\n")
+    at.edit("spectral", lambda _: SPECTRAL)
+    assert "limit on a figure" in page(ROOM, at)
+    sent(at, "require", "require-0-form", **{"require-0__limit": "9"})
+    assert said(at)["require"]["non-participation"] == {"at-most": 9}
+    do(ROOM, "run", at)
+    job = at.last("protect")
+    assert job is not None
+    assert job.state == "done", job.error
+    shown = page(ROOM, at)
+    assert "non-participation" in shown
+    assert "every requirement is met" in shown

@@ -204,6 +204,8 @@ class _Field:
             return ""
         if self.schema.get("type") in ("integer", "number"):
             return _in_words(self.domain)
+        if any("object" in one.values() for one in self.schema.get("items", {}).get("anyOf", ())):
+            return 'e.g. [{ use = "t-closeness", at-most = 0.2 }]'
         shape = {"array": 'e.g. [1, 2] or ["a", "b"]', "object": "e.g. { name = 1 }"}
         typed = shape.get(str(self.schema.get("type")), "")
         return f"{self.domain}; {typed}" if typed else self.domain
@@ -256,7 +258,9 @@ class _Field:
             for i, name in enumerate(names)
         )
         inside = tag("fieldset", tag("legend", f"{self.label}: which?"), *boxes, class_="columns")
-        shown = ", ".join(clipped(name, 40) for name in chosen[:6]) or "all that suit"
+        shown = ", ".join(clipped(name, 40) for name in chosen[:6]) or (
+            "all that suit" if self.name == "columns" else "none"
+        )
         if len(chosen) > 6:
             shown += f" and {len(chosen) - 6} more"
         summary = f"{self.label[:1].upper()}{self.label[1:]}: {shown}"

@@ -40,12 +40,11 @@ def _page(asked: Asked) -> Markup:
     ready = missing is None
     return join(
         (
-            _written(asked),
             missing or "",
             _public(asked) if ready and not _large(asked) else "",
             _places(asked, ready=ready),
             _options(asked),
-            _write(asked) if ready else "",
+            _write(asked) if ready else _written(asked),
             _releases(asked),
         )
     )
@@ -157,7 +156,7 @@ def _places(asked: Asked, *, ready: bool) -> Markup:
     return tag(
         "section",
         tag("h2", "What is written where"),
-        tag("div", *parts, class_="sides"),
+        *parts,
         tag("ul", *(tag("li", one) for one in _facts(asked, job)), class_="paths"),
     )
 
@@ -246,7 +245,8 @@ def _write(asked: Asked) -> Markup:
         line = text_field("exception", "", id="exception", required="")
         inside.append(field("Why these people are published again", line, hint, id="exception"))
     off = {"disabled": ""} if running else {}
-    inside.append(button("Write the release", look="first big", **off))
+    again = _is_written(asked, job)
+    inside.append(button("Write the release", look="big" if again else "first big", **off))
     about = (
         "The records are masked, counted and written by the engine at once; there is no trial of "
         "what does not fit into memory. What does not hold is not written."
@@ -254,12 +254,26 @@ def _write(asked: Asked) -> Markup:
         else "The release is made once more from the same plan with the same random numbers, "
         "counted again on the written bytes, and appears whole or not at all."
     )
+    writing = join((tag("p", about), form(asked, "publish/write", *inside, id="write-form")))
     return tag(
         "section",
         tag("h2", "Write it", id="write"),
-        tag("p", about),
-        form(asked, "publish/write", *inside, id="write-form"),
+        _written(asked),
+        details("Write it again", writing, id="again") if again else writing,
+        aria_labelledby="write",
     )
+
+
+def _is_written(asked: Asked, job: Job | None) -> bool:
+    """Whether what is looked at was written, and is still there."""
+    if job is None or job.state != "done" or not _there(job):
+        return False
+    trial = asked.desk.current("protect")
+    return trial is not None and job.words.get("trial") == trial.name
+
+
+def _there(job: Job) -> bool:
+    return placed.is_release(Path(str(job.result.get("target", ""))))
 
 
 def _conflict(job: Job | None) -> bool:
@@ -291,7 +305,7 @@ def _publish(asked: Asked) -> str:
     if trial is not None:
         words["trial"] = trial.name
     desk.start("publish", WRITING, words)
-    return "publish"
+    return "publish#write"
 
 
 def _run(asked: Asked) -> str:
@@ -315,10 +329,10 @@ def _written(asked: Asked) -> Markup:
         )
     if job.state != "done":
         return work(asked, job)
-    place = Path(str(job.result.get("target", "")))
-    if not placed.is_release(place):
+    if not _there(job):
         return Markup("")
-    found = job.result.get("verified", {})
+    place = Path(str(job.result["target"]))
+    found = placed.verified(asked.desk, place)
     return join(
         (
             notice(

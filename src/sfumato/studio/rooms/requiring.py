@@ -300,6 +300,8 @@ def remove(asked: Asked) -> None:
 def add(asked: Asked) -> str:
     """One more."""
     entry = planned.known(asked.one("name"), *REQUIRED)
+    if entry.name == EXPOSURE:
+        raise InputError("the exposure check is there already", remedy="change it on its card")
     value = _value(asked, entry, "new", {})
     values = _listed(asked, entry.name)
     _put(asked, entry.name, [*values, value], f"{entry.name} must hold")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
 from ...release.plan.editing import edited
-from ...release.report.parts import Markup, clipped, count, join, tag
+from ...release.report.parts import Markup, clipped, count, join, percent, tag
 from ..asked import Asked
 from ..jobs import Job
 from ..widgets import (
@@ -234,30 +235,60 @@ def _remedy(
     weaker = bool(one.get("weaker"))
     loss = one.get("loss")
     figures = [clipped(figure, 300) for figure in one.get("figures", ())]
-    if isinstance(loss, int | float):
-        figures.append(f"loss {loss:.3f}")
     risk = (
         checkbox("accepted", "I accept more risk", id=f"remedy-{number}-accepted", required="")
         if weaker
         else ""
     )
     off = {} if current else {"disabled": ""}
+    change = str(one.get("change", ""))
+    title = "A weaker limit: more risk, or more loss" if weaker else _title(change)
+    used = re.search(r'use = "([a-z0-9-]+)"', change)
+    entry = planned.entry(used[1], *planned.DONE) if used and not weaker else None
     return card(
-        tag("h3", "A weaker limit: more risk, or more loss") if weaker else "",
-        tag("p", tag("code", clipped(one.get("change", ""), 600))),
-        details("What it gave", tag("ul", *(tag("li", f) for f in figures)), id=f"remedy-{number}")
-        if figures
+        tag("h3", title),
+        tag("p", entry.summary) if entry else "",
+        tag("p", tag("span", f"loses {percent(loss)}", class_="tagged"))
+        if isinstance(loss, int | float)
         else "",
+        details(
+            "What changes, and what it gave",
+            tag("p", tag("code", clipped(change, 600))),
+            tag("ul", *(tag("li", f) for f in figures)) if figures else "",
+            id=f"remedy-{number}",
+            open=weaker,
+        ),
         form(
             asked,
             "protect/remedy",
             hidden("job", job.name),
             hidden("number", number),
             risk,
-            button("Do this and try again", look="danger" if weaker else "first", **off),
+            button(
+                "Do this and try again",
+                look="danger" if weaker else "first",
+                aria_label=f"Do this and try again: {clipped(title, 80)}",
+                **off,
+            ),
             id=f"remedy-{number}-form",
         ),
     )
+
+
+def _title(change: str) -> str:
+    """A remedy in a few words.
+
+    >>> _title('use = "mdav", k = 5 instead of mondrian'), _title('one more step: use = "mdav"')
+    ('mdav instead of mondrian', 'One more step: mdav')
+    >>> _title("steps.2: k = 25")
+    'Step 2: k = 25'
+    """
+    if found := re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change):
+        return f"{found[1]} instead of {found[2]}"
+    if found := re.match(r'one more step: use = "([a-z0-9-]+)"', change):
+        return f"One more step: {found[1]}"
+    plain = re.sub(r"\bsteps\.(\d+):", r"step \1:", change)
+    return clipped(plain[:1].upper() + plain[1:], 120)
 
 
 def _reason(asked: Asked) -> Markup:
