@@ -130,6 +130,20 @@ def test_the_smallest_set_of_the_list_is_among_the_reasons(desk: Desk) -> None:
             assert len(one.smallest) == len(why.sets[0])
 
 
+def test_what_is_published_of_a_record(desk: Desk) -> None:
+    job = desk.current("protect")
+    assert job is not None
+    found = People(job.folder)
+    release = pl.read_csv(job.folder / "release" / "data.csv", infer_schema_length=0)
+    rows = pl.read_parquet(job.folder / "release.private" / "alignment.parquet")
+    at = dict(zip(rows["original_row"].to_list(), rows["published_row"].to_list(), strict=True))
+    for one in found.page(by="row").records:
+        published = release.row(at[one.row], named=True)
+        told = found.published(one.place)
+        assert told is not None
+        assert [text or "" for text in told] == [published[n] or "" for n in QUASI]
+
+
 def test_records_of_one_person_are_no_company() -> None:
     age, person = np.array([30, 30, 41]), np.array([0, 0, 1])
     assert reasons([age], 0).alike == 1
@@ -211,6 +225,13 @@ def test_what_is_typed_stands_in_no_address(desk: Desk) -> None:
         risk.ROOM.actions["find"](asked(desk, "risk", {"column": "2", "low": "nowhere"}))
     with pytest.raises(InputError, match="no such column"):
         risk.ROOM.actions["find"](asked(desk, "risk", {"column": "9", "low": "x"}))
+
+
+def test_a_range_is_kept_until_another_column_is_chosen(desk: Desk) -> None:
+    query = {"part": "people", "column": 0, "of": 0, "from": 2, "to": 7, "alone": "before"}
+    assert "Only where age" in str(risk.ROOM.page(asked(desk, "risk", **query)))
+    page = str(risk.ROOM.page(asked(desk, "risk", **{**query, "column": 1})))
+    assert "Only where" not in page
 
 
 def test_odd_queries_are_no_fault(desk: Desk) -> None:

@@ -20,7 +20,7 @@ import polars as pl
 
 from ...aside import write_text
 from ...criteria.classes import Grouping, equivalence_classes
-from ...data.schema import MEASURED, Kind
+from ...data.schema import MEASURED, SUPPRESSED, Kind
 from ...data.table import Table
 from ...errors import InputError
 from ...kernels.uniques.minimal import COLUMNS, minimal_uniques, sets_of
@@ -51,6 +51,10 @@ class Found:
     """The chance that it is found; NaN where that is not known."""
     how: str = ""
     """What the chance is, in words."""
+    masked: Table | None = None
+    """What is published of them."""
+    place: np.ndarray | None = None
+    """By original record, its row in what is published; -1 where it is not."""
 
 
 def keep_people(
@@ -77,11 +81,15 @@ def keep_people(
         np.save(folder / _RECORDS.format(name), _narrow(values)[order])
     for j, (name, one) in enumerate(zip(names, coded, strict=True)):
         column = original.schema[name]
-        one.values.write_ipc(folder / _VALUES.format(j), compression="uncompressed")
+        one.values.write_ipc(folder / _VALUES.format(f"q{j}"), compression="uncompressed")
         about = {"name": name, "kind": str(column.kind), "values": one.values.height}
         told["columns"].append(
             about | {"scale": column.kind in MEASURED and not column.generalized}
         )
+    for j, shown in enumerate(_published(found, names)):
+        if shown is not None:
+            np.save(folder / _RECORDS.format(f"p{j}"), _narrow(shown.codes)[order])
+            shown.values.write_ipc(folder / _VALUES.format(f"p{j}"), compression="uncompressed")
     told |= {"aligned": found.after is not None, "alone": int((before == 1).sum())}
     told["alone after"] = 0 if found.after is None else int((found.after == 1).sum())
     return _told(folder, told)
@@ -126,6 +134,21 @@ def _affordable(columns: int, records: int) -> int:
     return max((k for k in sizes if sets_of(columns, k) * records <= _WORK), default=0)
 
 
+def _published(found: Found, names: Sequence[str]) -> list[_Coded | None]:
+    """The published value of each record by column, the last one where it is not published; None
+    for a column that is not."""
+    masked, place = found.masked, found.place
+    if masked is None or place is None or not masked.height:
+        return []
+    coded = [_coded(masked, name) if name in masked.schema else None for name in names]
+    here = place >= 0
+    made: list[_Coded | None] = []
+    for one in coded:
+        codes = None if one is None else np.where(here, one.codes[place], one.values.height)
+        made.append(None if one is None or codes is None else _Coded(codes, one.values))
+    return made
+
+
 class _Coded(NamedTuple):
     """A column as numbers, and what each of them stands for."""
 
@@ -139,6 +162,10 @@ def _coded(table: Table, name: str) -> _Coded:
     found = equivalence_classes(table, [name])
     series, column = table[name].gather(pl.Series(found.first)), table.schema[name]
     text = as_text(series)
+    hidden = table.suppressed(name)[found.first]
+    if hidden.any():
+        shown = pl.when(pl.Series(hidden)).then(pl.lit(SUPPRESSED)).otherwise(text)
+        text = pl.select(shown).to_series()
     number = pl.Series([None] * len(found), dtype=pl.Float64)
     if column.kind in MEASURED and not column.generalized:
         number = series.to_physical().cast(pl.Float64, strict=False)
@@ -224,11 +251,11 @@ class People:
 
     def values(self, column: int) -> pl.DataFrame:
         """text, number and records of a column's values, in their order."""
-        return pl.read_ipc(self.folder / _VALUES.format(column))
+        return pl.read_ipc(self.folder / _VALUES.format(f"q{column}"))
 
-    def _texts(self, column: int, codes: list[int]) -> list[str | None]:
+    def _texts(self, name: str, codes: list[int]) -> list[str | None]:
         """The texts of some values of a column."""
-        chosen = pl.scan_ipc(self.folder / _VALUES.format(column)).select(
+        chosen = pl.scan_ipc(self.folder / _VALUES.format(name)).select(
             pl.col("text").gather(codes)
         )
         return chosen.collect().to_series().to_list()
@@ -270,7 +297,7 @@ class People:
     def _records(self, places: np.ndarray) -> list[Record]:
         texts = []
         for j in range(len(self.names)):
-            texts.append(self._texts(j, self._of(f"q{j}")[places].tolist()))
+            texts.append(self._texts(f"q{j}", self._of(f"q{j}")[places].tolist()))
         keys = (self._of(key)[places].tolist() for key in _KEYS)
         found = []
         for i, (row, before, after, risk, score, sets, bits) in enumerate(zip(*keys, strict=True)):
@@ -287,6 +314,18 @@ class People:
         if not self.names or not 0 <= place < self.about["records"]:
             return None
         return self._records(np.array([place]))[0]
+
+    def published(self, place: int) -> list[str | None] | None:
+        """What is published of a record, by column ("" where the column is not); None where that is
+        not known, or nothing is."""
+        if not self.about["aligned"] or not self._of("after")[place]:
+            return None
+        found: list[str | None] = []
+        for j in range(len(self.names)):
+            there = (self.folder / _RECORDS.format(f"p{j}")).is_file()
+            code = int(self._of(f"p{j}")[place]) if there else 0
+            found.append(self._texts(f"p{j}", [code])[0] if there else "")
+        return found
 
     def reasons(self, place: int) -> Reasons:
         """Why a record is found: by which smallest sets of columns it is like nobody else."""
@@ -309,7 +348,7 @@ class People:
     def texts(self, column: int, places: tuple[int, int]) -> tuple[str, str]:
         """The values at two places."""
         most = self.about["columns"][column]["values"] - 1
-        low, high = self._texts(column, [min(max(p, 0), most) for p in places])
+        low, high = self._texts(f"q{column}", [min(max(p, 0), most) for p in places])
         return one_line(low or "(missing)"), one_line(high or "(missing)")
 
 

@@ -85,7 +85,9 @@ def _found(release: Release, sizes: Sizes) -> Found:
     how = _CLASS
     if release.groups is not None:  # records look alike by chance: that says nothing
         risk, how = _linked(release), _NEAREST
-    return Found(after, risk, how)
+    place = np.full(pair.original.height, -1)
+    place[pair.rows[here[::-1]]] = here[::-1]
+    return Found(after, risk, how, pair.masked, place)
 
 
 def _linked(release: Release) -> np.ndarray:

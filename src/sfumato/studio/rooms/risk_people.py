@@ -51,7 +51,8 @@ class _View:
         self.values: tuple[int, int] | None = None
         if self.column >= 0 and asked.query.get("value", "").isdecimal():
             self.values = (asked.number("value"), asked.number("value"))
-        elif self.column >= 0 and "from" in asked.query:
+        # A range belongs to the column that it was looked for in.
+        elif "from" in asked.query and self.column == asked.number("of", self.column) >= 0:
             self.values = (asked.number("from"), asked.number("to"))
         sorts = {key for key, _ in sorts_of(people)}
         self.by = asked.query.get("by", "") if asked.query.get("by", "") in sorts else ""
@@ -141,10 +142,13 @@ def _filters(asked: Asked, people: People, view: _View) -> Markup:
     alone = _ALONE if people.about.get("aligned") else _ALONE[:2]
     columns = [("", "any"), *((str(j), name) for j, name in enumerate(names))]
     value = _values(people, view)
+    along: dict[str, object] = {"part": "people"}
+    if view.values is not None and view.values[0] != view.values[1]:
+        along |= {"of": view.column, "from": view.values[0], "to": view.values[1]}
     ask = asking(
         asked,
         "risk",
-        kept_along(part="people"),
+        kept_along(**along),
         field("Show", select("alone", alone, view.alone), id="alone"),
         field(
             "Where the column",
@@ -290,26 +294,27 @@ def _one(asked: Asked, people: People, view: _View, one: Record) -> Markup:
     why = people.reasons(one.place)
     names = people.names
     back = link(asked, address(view.query()), "Back to the list")
-    known = [
-        (
-            clipped(one_line(name), 60),
-            _value(value),
-            f"{why.without[j]:,}" if one.before == 1 else "",
-        )
-        if j < len(why.without)
-        else (clipped(one_line(name), 60), _value(value), "")
-        for j, (name, value) in enumerate(zip(names, one.values, strict=True))
+    rows: list[list[object]] = [
+        [clipped(one_line(name), 60), _value(value)]
+        for name, value in zip(names, one.values, strict=True)
     ]
     head = ["Column", "Value"]
+    published = people.published(one.place)
+    if published is not None:
+        head.append("In the release")
+        for row, text in zip(rows, published, strict=True):
+            row.append(_value(text) if text != "" else tag("span", "left out", class_="small"))
     if one.before == 1:
         head.append("Others like it if nobody knew that column")
-    rows = [row[: len(head)] for row in known]
+        for j, row in enumerate(rows):
+            row.append(f"{why.without[j]:,}" if j < len(why.without) else "")
+    last = (len(head) - 1,) if one.before == 1 else ()
     return join(
         (
             card(
                 tag("h2", f"Row {one.row + 1:,} of the file"),
                 tag("p", _standing(people, one)),
-                table("What others may know of it", head, rows, (2,)),
+                table("What others may know of it", head, rows, last),
                 tag("p", back),
             ),
             card(tag("h2", "Why it is found"), _why(names, why, one)),

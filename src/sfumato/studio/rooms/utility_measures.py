@@ -103,7 +103,14 @@ def _search(asked: Asked, known: Any) -> Markup:
         tag("h2", "Any measure"),
         tag("p", "Every measure that Sfumato knows, of risk and of loss. Choose one by its name."),
         field("Search", typed, "by name or by what it says", id="search"),
-        tag("ul", *items, id="measures", class_="measures"),
+        tag(
+            "div",
+            tag("ul", *items, id="measures"),
+            class_="measures",
+            role="region",
+            aria_label="Measures",
+            tabindex="0",
+        ),
     )
 
 
