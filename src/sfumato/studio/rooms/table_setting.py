@@ -369,7 +369,7 @@ def _parameters(asked: Asked, words: Mapping[str, Any]) -> Markup:
         form(
             asked,
             "tables/parameters",
-            tag("div", inside, class_="sides"),
+            tag("div", inside, class_="options"),
             button("Keep these"),
             id="method-parameters",
         ),
@@ -385,7 +385,7 @@ def _options(asked: Asked, table: Mapping[str, Any]) -> Markup:
         form(
             asked,
             "tables/options",
-            tag("div", forms.fields(TablePlan, given, "table", only=_MORE), class_="sides"),
+            tag("div", forms.fields(TablePlan, given, "table", only=_MORE), class_="options"),
             button("Keep these"),
             id="table-options",
         ),
