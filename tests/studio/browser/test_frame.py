@@ -158,12 +158,14 @@ def test_it_works_without_script(seats: Seats, served: Served, registers: Regist
 def test_files_with_hostile_names_are_text(
     seat: Seat, served: Served, data: Path, registers: Registers
 ) -> None:
-    name = "<img src=x onerror=alert(1)><b>\u202egnp.exe"
+    name = "<img src=x onerror=alert(1)><b>"
     folder = served.root / "names <script>alert(1)<script>"
     folder.mkdir()
     (folder / f"{name}.csv").write_bytes(data.read_bytes())
+    (folder / "turned \u202evsc.exe.csv").write_bytes(b"a,b\n1,2\n")
     seat.page.goto(f"{served.origin}/files")
     seat.click("<script>", role="link")
+    assert not any(sign in seat.page.content() for sign in SHOWN)
     assert seat.page.locator("main img, main b, main script").count() == 0
     seat.click("<img src=x").idle()
     seat.page.locator("#plan ol.code").wait_for()

@@ -56,7 +56,8 @@ def compared(
         cells, _ = cells_of(plan, base, None, seed)
     for done, words in enumerate(methods):
         use = str(words["use"])
-        tell(use, done, len(methods))
+        stage = _Stage(tell, use, done, len(methods))
+        stage("protecting", 0, 0)
         parameters = {key: value for key, value in words.items() if key != "use"}
         begun = time.perf_counter()
         found: dict[str, Any]
@@ -64,13 +65,27 @@ def compared(
             assert plan.table is not None
             method = build("table-method", use, parameters)
             table = plan.table.model_copy(update={"protect": method})
-            found = _of(attempted(cells, plan.with_(table=table), seed))
+            with listening(stage):
+                found = _of(attempted(cells, plan.with_(table=table), seed))
         except ReleaseRefused as refused:
             broken = "; ".join(str(one) for one in refused.findings if not one.met)
             found = {"holds": False, "verdict": broken}
         except SfumatoError as error:
             found = {"holds": False, "verdict": str(error)}
         yield Compared(use, parameters, time.perf_counter() - begun, **found)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Tells what one method does, and how many of all are done."""
+
+    tell: Listener
+    use: str
+    done: int
+    of: int
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        self.tell(f"{self.use}: {what}", self.done, self.of)
 
 
 def _of(release: TableRelease) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _ask(asked: Asked) -> Markup:
                       text_field("narrow", 10, type="number", min="0", max="100", step="any",
                                  id="narrow"),
                       "Without the plan.", id="narrow"),
-                class_="sides",
+                class_="options",
             ),
             checkbox("counts", "Without the plan: the numbers count people", id="counts"),
             checkbox("absent", "With the plan: cells without a row are hidden", id="absent"),

@@ -12,7 +12,7 @@ from ...release.report.parts import Markup, clipped, count, join, percent, tag
 from ..asked import Asked
 from ..jobs import Job
 from ..widgets import button, card, checkbox, field, form, hidden, notice, private, text_field, work
-from . import table_setting
+from . import table_setting, table_words
 
 SO_FAR = "so-far.json"
 _SECONDS = 60
@@ -21,7 +21,7 @@ _KIND = "compare-tables"
 
 def page(asked: Asked, document: Mapping[str, Any]) -> Markup:
     """The leaf."""
-    table = table_setting.table_of(document)
+    table = table_words.table_of(document)
     job = asked.desk.last(_KIND)
     found = _found(job)
     old = ""
@@ -45,7 +45,7 @@ def _found(job: Job | None) -> list[dict[str, Any]]:
 def _ask(asked: Asked, table: Mapping[str, Any], job: Job | None) -> Markup:
     if job is not None and job.state == "running":
         return Markup("")
-    now = str(table_setting.method_of(table)["use"])
+    now = str(table_words.method_of(table)["use"])
     boxes = (
         checkbox(
             "method",
@@ -81,29 +81,17 @@ def _shown(
 ) -> Markup:
     if not found or job is None:
         return Markup("")
-    now = table_setting.method_of(table)
-    holding = [one for one in found if one["holds"] and not one["changed"]]
-    least = min(holding, key=_costs)["use"] if len(holding) > 1 else ""
-    more = [
-        (key, key.capitalize()) for key in ("intervals", "changed") if any(x[key] for x in found)
-    ]
-    head = (
-        "Method",
-        "Hidden",
-        "Value hidden",
-        *(title for _, title in more),
-        "Seconds",
-        "Audit",
-        "",
-    )
-    numeric = range(1, 4 + len(more))
+    now = table_words.method_of(table)
+    hiding = [x for x in found if x["holds"] and x["hidden"] and not x["intervals"]]
+    least = min(map(_costs, hiding)) if len(hiding) > 1 else None
+    instead = any(one["intervals"] or one["changed"] for one in found)
+    columns = ("Hidden", "Value hidden", *(["Instead"] if instead else []), "Seconds")
     top = (
-        tag("th", words or tag("span", "Choose", class_="hidden"), scope="col",
-            **({"class_": "number"} if j in numeric else {}))
-        for j, words in enumerate(head)
-    )  # fmt: skip
-    keys = [key for key, _ in more]
-    rows = (_row(asked, n, one, now, least, keys, job) for n, one in enumerate(found))
+        tag("th", "Method", scope="col"),
+        *(tag("th", title, scope="col", class_="number") for title in columns),
+        tag("th", "Audit", scope="col"),
+    )
+    rows = (_row(asked, n, one, now, least, instead, job) for n, one in enumerate(found))
     inside = tag(
         "table",
         tag("caption", "The same table by each method"),
@@ -111,7 +99,12 @@ def _shown(
         tag("tbody", *rows),
     )
     scrolled = tag(
-        "div", inside, class_="scroll", role="region", aria_label="Methods compared", tabindex="0"
+        "div",
+        inside,
+        class_="scroll compared",
+        role="region",
+        aria_label="Methods compared",
+        tabindex="0",
     )
     return card(tag("h2", "What each method costs"), private(), scrolled)
 
@@ -125,25 +118,30 @@ def _row(
     n: int,
     one: Mapping[str, Any],
     now: Mapping[str, Any],
-    least: str,
-    more: list[str],
+    least: tuple[float, int] | None,
+    instead: bool,
     job: Job,
 ) -> Markup:
-    use, share = str(one["use"]), one.get("share")
+    use, share, holds = str(one["use"]), one.get("share"), bool(one["holds"])
     words = {"use": use, **one.get("parameters", {})}
     name = [tag("strong", use)]
-    if use == least:
+    if holds and one["hidden"] and not one["intervals"] and _costs(one) == least:
         name.append(tag("span", "hides least", class_="tagged good"))
     if words == dict(now):
         name.append(tag("span", "in the plan", class_="tagged"))
-    holds = bool(one["holds"])
-    beside = tag("span", f" ({int(one['secondary']):,} beside the sensitive)", class_="small")
-    cells = [
-        join((f"{int(one['hidden']):,}", beside if one["hidden"] else "")) if holds else "",
-        percent(float(share)) if holds and share is not None else "",
-        *(f"{int(one[key]):,}" if holds else "" for key in more),
-        f"{float(one['seconds']):,.1f}",
+    secondary = int(one["secondary"])
+    parts = f"{int(one['hidden']) - secondary:,} sensitive"
+    others = [
+        *([count(int(one["intervals"]), "interval")] if one["intervals"] else []),
+        *([count(int(one["changed"]), "other number")] if one["changed"] else []),
     ]
+    cells = [
+        join((f"{int(one['hidden']):,}", tag("span", parts, class_="small") if secondary else "")),
+        percent(float(share)) if share is not None else "",
+        *([", ".join(others)] if instead else []),
+    ]
+    cells = cells if holds else [""] * len(cells)
+    cells.append(f"{float(one['seconds']):,.1f}")
     verdict = tag("span", "holds", class_="good") if holds else tag("span", "refused", class_="bad")
     why = tag("p", clipped(one["verdict"], 300), class_="small") if not holds else ""
     choose = form(
@@ -158,8 +156,7 @@ def _row(
         "tr",
         tag("th", join(name, " "), scope="row"),
         *(tag("td", text, class_="number") for text in cells),
-        tag("td", verdict, why),
-        tag("td", choose if holds else ""),
+        tag("td", verdict, " ", choose if holds else why),
     )
 
 
@@ -171,7 +168,7 @@ def _compare(asked: Asked) -> str:
     text = asked.one("seconds", str(_SECONDS))
     if not text.isdecimal() or not 1 <= int(text) <= 36_000:
         raise ParameterError(f"{text!r} is no number of seconds", remedy="from 1 to 36,000")
-    now = table_setting.method_of(table_setting.now(asked.desk.text))
+    now = table_words.method_of(table_words.now(asked.desk.text))
     methods: list[dict[str, Any]] = []
     for use in chosen:
         words: dict[str, Any] = dict(now) if use == now["use"] else {"use": use}

@@ -278,7 +278,8 @@ def _pages(asked: Asked, found: Page, words: Mapping[str, str]) -> Markup:
                 links.append(link(asked, f"tables?{query}", title, class_="button"))
     if not links:
         return Markup("")
-    more = f"{count(page.left_out, 'row')} and {count(page.columns_left_out, 'column')} more."
+    out = ((page.left_out, "row"), (page.columns_left_out, "column"))
+    more = f"{' and '.join(count(many, name) for many, name in out if many)} more."
     return tag("p", join(links, " "), " ", tag("span", more, class_="small"))
 
 
@@ -328,7 +329,7 @@ def _said(asked: Asked, job: Job, about: Mapping[str, Any]) -> Markup:
     return card(
         tag("h2", "What the audit says"),
         tag("p", str(about.get("summary", ""))),
-        table("Requirements", ("Requirement", ""), findings) if findings else "",
+        table("Requirements", ("Requirement", "Verdict"), findings) if findings else "",
         tag("ul", *(tag("li", clipped(note, 600)) for note in notes)) if notes else "",
         tag("p", "Next: ", link(asked, "publish", "see what will be published"), "."),
     )

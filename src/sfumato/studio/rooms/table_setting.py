@@ -1,65 +1,25 @@
-"""What a table shows, which of its cells are sensitive, and how they are protected."""
+"""What a table shows, and how its sensitive cells are protected."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ...declaration import Declaration
 from ...errors import ParameterError, UnknownName
 from ...registry import Entry, entries, find
 from ...release.plan.editing import edited
 from ...release.plan.table import TablePlan
-from ...release.report.parts import Markup, clipped, count, join, listed, tag
+from ...release.report.parts import Markup, clipped, count, join, tag
 from .. import forms
 from ..asked import Asked
-from ..widgets import (
-    button,
-    card,
-    checkbox,
-    details,
-    field,
-    form,
-    hidden,
-    link,
-    lone,
-    notice,
-    select,
-    work,
-)
+from ..widgets import button, card, checkbox, details, field, form, link, lone, notice, select, work
+from . import table_rules
+from .table_words import method_of, now, sentence, set_words, table_of
 
 _OWN = ("dimensions", "value", "rules", "protect", "cells", "relations")
 """Words of [table] that have forms of their own, or are for cells that came as a file."""
 _MORE = tuple(name for name in TablePlan.model_fields if name not in _OWN)
-DEFAULT = "modular-suppression"
 HIDES = "cells are hidden"
-
-
-def table_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The [table] of a plan; words that cannot be meant are left out, the plan's problems tell."""
-    given = document.get("table")
-    table = dict(given) if isinstance(given, dict) else {}
-    for key in ("dimensions", "rules"):
-        if not isinstance(table.get(key), list):
-            table.pop(key, None)
-    if not isinstance(table.get("protect"), str | dict):
-        table.pop("protect", None)
-    return table
-
-
-def sentence(table: Mapping[str, Any]) -> str:
-    """What a table shows, in words."""
-    shown = table.get("dimensions") or ()
-    linked = [one for one in shown if isinstance(one, list)]
-    value = str(table.get("value", ""))
-    what = f"{clipped(value, 60)}, added up" if value else "records, counted"
-    if table.get("cells"):
-        return f"the cells of {clipped(table['cells'], 60)}"
-    if linked:
-        tables = "; ".join(listed([*map(str, one)]) for one in linked)
-        return f"{what}, in {count(len(linked), 'linked table')}: {tables}"
-    return f"{what}, by {listed([*map(str, shown)])}" if shown else what
 
 
 def page(asked: Asked, document: Mapping[str, Any]) -> Markup:
@@ -69,7 +29,7 @@ def page(asked: Asked, document: Mapping[str, Any]) -> Markup:
         (
             _shown(asked, table),
             tag("h2", "Which cells are sensitive"),
-            _rules(asked, table),
+            table_rules.section(asked, table),
             tag("h2", "How they are protected"),
             _method(asked, table),
             tag("h2", "See what comes of it"),
@@ -182,137 +142,7 @@ def _shape(asked: Asked) -> None:
     asked.desk.edit("what the table shows", change, asked.seen)
 
 
-# --- which cells are sensitive ---
-
-
-def _listed_rules(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rules as tables, however the plan writes them."""
-    given = table.get("rules") or []
-    return [dict(one) if isinstance(one, dict) else {"use": str(one)} for one in given]
-
-
-def _rules(asked: Asked, table: Mapping[str, Any]) -> Markup:
-    cards = [_rule(asked, i, words) for i, words in enumerate(_listed_rules(table))]
-    none = notice(
-        "There is no rule: only cells that are said to be sensitive will be protected. "
-        "Add one: minimum-frequency is the usual one for counts, p-percent for amounts.",
-        look="bad",
-    )
-    options = [(one.name, f"{one.name}: {one.summary}") for one in entries("rule")]
-    add = form(
-        asked,
-        "tables/add",
-        field("Another rule", select("use", options, id="new-rule"), id="new-rule"),
-        button("Add it"),
-    )
-    about = tag(
-        "p",
-        "A cell is sensitive if any of these rules says so. Their figures stay private.",
-        class_="small",
-    )
-    shown = tag("div", *cards, class_="grid") if cards else none
-    return join((about, shown, card(add)))
-
-
-def _rule(asked: Asked, i: int, words: Mapping[str, Any]) -> Markup:
-    use = str(words.get("use", ""))
-    remove = form(
-        asked,
-        "tables/remove",
-        hidden("rule", i),
-        button("Remove", look="quiet", aria_label=f"Remove rule {i + 1}, {clipped(use, 40)}"),
-        class_="inline",
-    )
-    try:
-        entry = find(use, "rule")
-    except UnknownName as error:
-        return card(tag("h3", clipped(use, 60)), notice(str(error), look="bad"), remove)
-    given = {key: value for key, value in words.items() if key != "use"}
-    change = form(
-        asked,
-        "tables/rule",
-        hidden("rule", i),
-        forms.fields(entry.load(), given, f"rule{i}"),
-        button("Keep", aria_label=f"Keep rule {i + 1}, {use}"),
-        auto=True,
-        id=f"rule-{i}",
-    )
-    return card(tag("h3", entry.name), tag("p", entry.summary, class_="small"), change, remove)
-
-
-def _number(asked: Asked, rules: Sequence[Any]) -> int:
-    text = asked.one("rule")
-    if not text.isdecimal() or int(text) >= len(rules):
-        raise ParameterError("there is no such rule any more", remedy="look at the page again")
-    return int(text)
-
-
-def now(text: str) -> dict[str, Any]:
-    return table_of(tomllib.loads(text))
-
-
-def _change_rule(asked: Asked) -> None:
-    rules = _listed_rules(now(asked.desk.text))
-    i = _number(asked, rules)
-    use = str(rules[i].get("use", ""))
-    cls = find(use, "rule").load()
-    kept = forms.words(cls, asked, f"rule{i}")
-    path = ("table", "rules", i)
-
-    def change(text: str) -> str:
-        if not isinstance(now(text)["rules"][i], dict):
-            told = [*rules[:i], {"use": use, **kept}, *rules[i + 1 :]]
-            return edited(text, ("table", "rules"), told)
-        return set_words(text, path, rules[i], kept, cls)
-
-    asked.desk.edit(f"the rule {use}", change, asked.seen)
-
-
-def set_words(
-    text: str,
-    path: tuple[str | int, ...],
-    given: Mapping[str, Any],
-    words: Mapping[str, Any],
-    cls: type[Declaration],
-) -> str:
-    """The text with these words in place of those that a declaration has there."""
-    written = {key.replace("_", "-"): key for key in given}
-    for name in cls.model_fields:
-        plain = name.replace("_", "-")
-        key = written.get(plain, plain)
-        if given.get(key) != words.get(plain):
-            text = edited(text, (*path, key), words.get(plain))
-    return text
-
-
-def _add(asked: Asked) -> None:
-    use = find(asked.one("use"), "rule").name
-    rules = _listed_rules(now(asked.desk.text))
-    asked.desk.edit(
-        f"one more rule: {use}",
-        lambda text: edited(text, ("table", "rules"), [*rules, {"use": use}]),
-        asked.seen,
-    )
-
-
-def _remove(asked: Asked) -> None:
-    rules = _listed_rules(now(asked.desk.text))
-    i = _number(asked, rules)
-    rest = [*rules[:i], *rules[i + 1 :]]
-    asked.desk.edit(
-        f"without the rule {rules[i].get('use', '')}",
-        lambda text: edited(text, ("table", "rules"), rest or None),
-        asked.seen,
-    )
-
-
 # --- how they are protected ---
-
-
-def method_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The method with its parameters, however the plan writes it."""
-    given = table.get("protect") or DEFAULT
-    return {"use": given} if isinstance(given, str) else {"use": DEFAULT, **given}
 
 
 def kind_of(entry: Entry) -> str:
@@ -369,7 +199,7 @@ def _parameters(asked: Asked, words: Mapping[str, Any]) -> Markup:
         form(
             asked,
             "tables/parameters",
-            tag("div", inside, class_="sides"),
+            tag("div", inside, class_="options"),
             button("Keep these"),
             id="method-parameters",
         ),
@@ -385,7 +215,7 @@ def _options(asked: Asked, table: Mapping[str, Any]) -> Markup:
         form(
             asked,
             "tables/options",
-            tag("div", forms.fields(TablePlan, given, "table", only=_MORE), class_="sides"),
+            tag("div", forms.fields(TablePlan, given, "table", only=_MORE), class_="options"),
             button("Keep these"),
             id="table-options",
         ),
@@ -433,9 +263,7 @@ def _plain(words: Mapping[str, Any]) -> dict[str, Any]:
 ACTIONS = {
     "look": _look,
     "shape": _shape,
-    "add": _add,
-    "rule": _change_rule,
-    "remove": _remove,
+    **table_rules.ACTIONS,
     "method": _take,
     "parameters": _keep_parameters,
     "options": _keep_options,

@@ -17,7 +17,7 @@ from ...release.report.parts import Markup, clipped, join, tag
 from ..asked import Asked, Room
 from ..desk import Desk
 from ..widgets import button, card, checkbox, field, form, link, notice, select
-from . import table_audit, table_compare, table_cube, table_setting
+from . import table_audit, table_compare, table_cube, table_setting, table_words
 
 _SPANS = ("nominal", "ordinal", "boolean", "text")
 """Kinds of columns whose values are categories."""
@@ -168,7 +168,7 @@ def _table_plans(desk: Desk, document: dict[str, Any]) -> list[tuple[Path, str]]
         except (OSError, ValueError):
             continue
         if isinstance(said.get("table"), dict) and _source(said) == source:
-            found.append((path, table_setting.sentence(table_setting.table_of(said))))
+            found.append((path, table_words.sentence(table_words.table_of(said))))
     return found
 
 
