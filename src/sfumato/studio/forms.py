@@ -206,7 +206,9 @@ class _Field:
             return _in_words(self.domain)
         if any("object" in one.values() for one in self.schema.get("items", {}).get("anyOf", ())):
             return 'e.g. [{ use = "t-closeness", at-most = 0.2 }]'
-        shape = {"array": 'e.g. [1, 2] or ["a", "b"]', "object": "e.g. { name = 1 }"}
+        numbers = self.schema.get("items", {}).get("type") in ("integer", "number")
+        listed = "e.g. [1, 2]" if numbers else 'e.g. ["a", "b"]'
+        shape = {"array": listed, "object": "e.g. { name = 1 }"}
         typed = shape.get(str(self.schema.get("type")), "")
         return f"{self.domain}; {typed}" if typed else self.domain
 
@@ -446,7 +448,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _digits(value: float) -> str:
-    return f"{value:d}" if isinstance(value, int) else repr(value)
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return f"{int(value):d}" if whole else repr(value)
 
 
 def _called(value: Any) -> str:
