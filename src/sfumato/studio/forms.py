@@ -10,8 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -127,6 +129,15 @@ def _parameters(cls: type[Declaration], prefix: str, columns: Sequence[str]) -> 
 @cache
 def _schema(cls: type[Declaration]) -> dict[str, Any]:
     return cls.model_json_schema()
+
+
+def warm() -> None:
+    """Load everything that has a form: else the first look at each would wait for its modules."""
+    for kind in ("criterion", "partitioner", "verb", "method", "measure", "poset", "attack"):
+        for one in entries(kind):
+            with suppress(ImportError):  # a plug-in's, or an extra that is not installed
+                _schema(one.load())
+            time.sleep(0.01)  # pages go first
 
 
 class _Field:

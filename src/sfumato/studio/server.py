@@ -14,6 +14,7 @@ import uvicorn
 
 from ..errors import InputError, OutputError
 from .app import Studio
+from .forms import warm
 
 OWN = "127.0.0.1"
 _ANY = ("0.0.0.0", "::")
@@ -48,6 +49,7 @@ def serve(
         server.ready = lambda: threading.Thread(
             target=webbrowser.open, args=(address,), daemon=True
         ).start()
+    threading.Thread(target=warm, daemon=True).start()
     try:
         server.run(sockets=[taken])
     except KeyboardInterrupt:
