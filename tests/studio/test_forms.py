@@ -17,7 +17,7 @@ from sfumato.release.plan.plan import Input
 from sfumato.release.plan.purpose import Purpose
 from sfumato.studio.asked import Asked
 from sfumato.studio.desk import Desk
-from sfumato.studio.forms import as_written, fields, words
+from sfumato.studio.forms import _schema, as_written, fields, warm, words
 
 ALL = [*entries()]
 COLUMNS = ["age", "<b>sex", "=1+1", "a.b", 'a"b', "[steps]", ",", " zip "]
@@ -214,3 +214,8 @@ def test_an_optional_yes_or_no_and_a_number_among_words(desk: Desk) -> None:
         "suppressed": "",
         "shuffle": False,
     }
+
+
+def test_all_that_has_a_form_can_be_loaded_beforehand() -> None:
+    warm()
+    assert _schema.cache_info().currsize >= len([*entries("method"), *entries("measure")])

@@ -325,6 +325,16 @@ def test_the_answers_are_kept_as_the_purpose_and_a_plan_is_taken(at: Desk) -> No
     page(ROOM, at, pick="method")
 
 
+def test_what_the_plan_requires_may_go_and_it_is_said_which(at: Desk) -> None:
+    text = PLAN.replace("k-anonymity = 5  # by law", "")
+    plan = {"label": "pram", "why": "keeps all", "does": "noise", "confirmed": True}
+    found = {"plans": [{**plan, "figures": [], "text": text}], "gone": ["k-anonymity"]}
+    job = answered(at, "advise", found)
+    assert "requires no more: k-anonymity" in page(ROOM, at, pick="method")
+    do(ROOM, "take-plan", at, job=job.name, number="0")
+    assert said(at).get("require", {}) == {}
+
+
 def test_questions_are_checked(at: Desk) -> None:
     with pytest.raises(SfumatoError, match="nothing"):
         do(ROOM, "advise", at, **{"ask-uses": "nothing", "ask-attackers": ["age"]})

@@ -275,3 +275,28 @@ def test_options_of_the_output_are_words_of_the_plan(folder: Path) -> None:
     }
     assert "# what the office decided" in at.text
     assert "stay in the order of your data" in page(publish.ROOM, at)
+
+
+def test_what_does_not_fit_into_memory_is_written_at_once(folder: Path) -> None:
+    text = PLAN.replace("[columns]", '[engine]\nuse = "duckdb"\n\n[columns]', 1)
+    at = desk(folder, text.replace('path = "out"', 'path = "out"\nformat = "parquet"'))
+    do(protect.ROOM, "run", at)
+    assert "publish it at once" in page(protect.ROOM, at)
+    shown = page(publish.ROOM, at)
+    assert "there is no trial" in shown
+    do(publish.ROOM, "write", at)
+    job = at.last("publish")
+    assert job is not None
+    assert job.state == "done", job.error
+    assert "It holds" in page(publish.ROOM, at)
+
+
+def test_a_table_has_its_own_words(folder: Path) -> None:
+    at = desk(folder, TABLE)
+    shown = page(protect.ROOM, at)
+    assert "always there" not in shown
+    assert "Open Tables" in shown
+    published(at)
+    shown = page(protect.ROOM, at)
+    assert "every requirement is met" in shown
+    assert "look closer at" in shown

@@ -10,8 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -129,6 +131,15 @@ def _schema(cls: type[Declaration]) -> dict[str, Any]:
     return cls.model_json_schema()
 
 
+def warm() -> None:
+    """Load everything that has a form: else the first look at each would wait for its modules."""
+    for kind in ("criterion", "partitioner", "verb", "method", "measure", "poset", "attack"):
+        for one in entries(kind):
+            with suppress(ImportError):  # a plug-in's, or an extra that is not installed
+                _schema(one.load())
+            time.sleep(0.01)  # pages go first
+
+
 class _Field:
     """One parameter as a control."""
 
@@ -206,7 +217,9 @@ class _Field:
             return _in_words(self.domain)
         if any("object" in one.values() for one in self.schema.get("items", {}).get("anyOf", ())):
             return 'e.g. [{ use = "t-closeness", at-most = 0.2 }]'
-        shape = {"array": 'e.g. [1, 2] or ["a", "b"]', "object": "e.g. { name = 1 }"}
+        numbers = self.schema.get("items", {}).get("type") in ("integer", "number")
+        listed = "e.g. [1, 2]" if numbers else 'e.g. ["a", "b"]'
+        shape = {"array": listed, "object": "e.g. { name = 1 }"}
         typed = shape.get(str(self.schema.get("type")), "")
         return f"{self.domain}; {typed}" if typed else self.domain
 
@@ -464,7 +477,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _digits(value: float) -> str:
-    return f"{value:d}" if isinstance(value, int) else repr(value)
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return f"{int(value):d}" if whole else repr(value)
 
 
 def _called(value: Any) -> str:

@@ -98,6 +98,7 @@ def _form(asked: Asked) -> Markup:
             asked,
             "protect/advise",
             *asks,
+            _keeping(asked),
             details("Time, totals and limits", more, id="purpose-more"),
             button("Look for the best method", look="first", **off),
             id="advise-form",
@@ -128,6 +129,24 @@ def _control(one: Question, purpose: Purpose, roles: Mapping[str, Any]) -> Marku
     yes = [("no", "no"), ("yes", "yes")]
     asks = one.asks.replace(" (yes or no)", "")
     return field(asks, select(id, yes, one.default, id=id), one.reason, id=id)
+
+
+def _keeping(asked: Asked) -> Markup:
+    """Whether what must hold may go: a method that changes values at random promises no groups."""
+    names = list(dict.fromkeys(one.name for one in planned.requirements(asked.desk)))
+    if not names:
+        return Markup("")
+    listed = ", ".join(clipped(name, 40) for name in names)
+    options = [("yes", f"yes: {listed} must hold"), ("no", "no: attacks and exposure decide")]
+    hint = (
+        "Values that change at random cannot promise groups of people who are alike: after yes, "
+        "methods that cannot keep what is required are left."
+    )
+    last = asked.desk.last("advise")
+    usual = "no" if last is not None and last.words.get("bare") else "yes"
+    shown = select("ask-keep", options, usual, id="ask-keep")
+    asks = "Must everything that the plan requires now hold in any case?"
+    return field(asks, shown, hint, id="ask-keep")
 
 
 def _uses(purpose: Purpose, one: Question) -> str:
@@ -170,7 +189,7 @@ def ask(asked: Asked) -> str:
     running = asked.desk.last("advise")
     if running is not None and running.state == "running":
         raise InputError("a search is under way already", remedy="wait until it is done, or end it")
-    asked.desk.start("advise", WHAT)
+    asked.desk.start("advise", WHAT, {"bare": True} if asked.one("ask-keep") == "no" else {})
     return "protect?pick=method"
 
 
@@ -221,7 +240,19 @@ def _cards(asked: Asked, job: Job) -> list[Markup]:
     if not found.get("plans"):
         ways = [tag("li", clipped(one, 600)) for one in found.get("obstacles", ())]
         what = str(found.get("nothing", "nothing was found"))
-        return [notice(f"{what[:1].upper()}{what[1:]}.", tag("ul", *ways) if ways else "")]
+        promised = any("cannot be promised" in why for _, why in found.get("left", ()))
+        hint = tag(
+            "p",
+            "Several methods were left since they cannot promise what the plan requires. Ask again "
+            "with no to the last question, and they are tried, too.",
+        )  # fmt: skip
+        return [
+            notice(
+                f"{what[:1].upper()}{what[1:]}.",
+                tag("ul", *ways) if ways else "",
+                hint if promised else "",
+            )
+        ]
     return [_plan(asked, job, i, one) for i, one in enumerate(found["plans"])]
 
 
@@ -229,6 +260,7 @@ def _plan(asked: Asked, job: Job, number: int, one: Mapping[str, Any]) -> Markup
     open_ = "" if one.get("confirmed") else tag(
         "p", "Not confirmed: the search was ended before it was tried on others.", class_="small"
     )  # fmt: skip
+    gone = ", ".join(clipped(name, 40) for name in job.result.get("gone", ()))
     figures = [tag("span", f"{what} {value}", class_="tagged") for what, value in one["figures"]]
     return card(
         tag("h3", f"{number + 1}. {one['label']}", " ",
@@ -237,6 +269,7 @@ def _plan(asked: Asked, job: Job, number: int, one: Mapping[str, Any]) -> Markup
         tag("p", clipped(f"How: {one['does']}.", 300), class_="small"),
         tag("p", join(figures, " ")),
         open_,
+        tag("p", f"The plan then requires no more: {gone}.", class_="bad") if gone else "",
         form(
             asked, "protect/take-plan", hidden("job", job.name), hidden("number", number),
             button("Take this plan", look="" if number else "first",
@@ -256,8 +289,9 @@ def take(asked: Asked) -> str:
         advised, now = Plan.parse(text, base=desk.base), desk.plan
         read = now.input.told({"others": advised.input.others})
         both = {**advised.columns, **now.columns}
-        text = rewritten(
-            desk.text, now.with_(steps=advised.steps, columns=both, input=read), desk.base
-        )
+        now = now.with_(steps=advised.steps, columns=both, input=read)
+        if job.words.get("bare"):
+            now = now.with_(requirements=advised.requirements)
+        text = rewritten(desk.text, now, desk.base)
     desk.edit(f"the adviser's plan {clipped(one['label'], 60)}", lambda _: text, asked.seen)
     return "protect#what-is-done"

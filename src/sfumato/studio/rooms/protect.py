@@ -22,7 +22,9 @@ def _page(asked: Asked) -> Markup:
         told = stepping.explained(planned.known(name, *planned.REQUIRED))
         return requiring.one(asked, name, told)
     if planned.document(asked.desk).get("table") is not None:
-        return join((requiring.shown(asked), _tables(asked), trying.shown(asked)))
+        # The exposure check is of records: a table is audited instead.
+        asks = requiring.shown(asked) if planned.requirements(asked.desk) else ""
+        return join((asks, _tables(asked), trying.shown(asked)))
     return join(
         (
             requiring.shown(asked),

@@ -8,6 +8,7 @@ from typing import Any
 from ...explore.advise import advise
 from ...explore.advising.answer import Advised
 from ...explore.advising.sentences import percent
+from ...release.plan.requirement import EXPOSURE
 from ...release.plan.rewriting import rewritten
 from ...release.records.run import read_input
 from . import Work
@@ -23,9 +24,12 @@ def journal_of(work: Work) -> Path:
 
 def find_out(work: Work) -> dict[str, Any]:
     """At most five plans ready to take, and why the others were left. The answers to the questions
-    are the plan's purpose."""
+    are the plan's purpose; `bare` lets go of what the plan requires besides."""
     work.tell("reading", 0, 0)
-    plan = work.plan
+    plan, gone = work.plan, []
+    if work.words.get("bare"):
+        gone = [one.name for one in plan.requirements if one.name != EXPOSURE]
+        plan = plan.with_(requirements=tuple(r for r in plan.requirements if r.name == EXPOSURE))
     table, _ = read_input(plan, work.base)
     found = advise(table, None, plan, journal=journal_of(work), workers=1, progress=work.tell)
     return {
@@ -37,6 +41,7 @@ def find_out(work: Work) -> dict[str, Any]:
         "trials": found.trials.height,
         "whom": found.whom,
         "short": found.short,
+        "gone": list(dict.fromkeys(gone)),
     }
 
 
