@@ -95,8 +95,9 @@ def view(asked: Asked) -> Markup:
         tag("p", " ".join(said), class_="small"),
     )  # fmt: skip
     again = tag("details", tag("summary", "Search again"), begin, id="lattice-again")
-    parts = (_node(asked, plan, shown, found), drawn, _table(asked, found), card(again))
-    return join(parts)
+    # What is chosen stays in sight, however far down the picture one is.
+    both = tag("div", _node(asked, plan, shown, found), drawn, class_="watched")
+    return join((both, _table(asked, found), card(again)))
 
 
 def _step(plan: Plan) -> tuple[int, dict[str, Any] | None]:
@@ -230,6 +231,9 @@ def _node(
         tag("p", verdict),
         tag("div", tag("div", cards(figures), take), definitions(rows), class_="sides"),
         id="node",
+        role="region",
+        aria_label=title,
+        tabindex="0",
     )
 
 
