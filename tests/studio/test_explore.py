@@ -219,6 +219,11 @@ def test_what_the_adviser_left_is_shown_whatever_it_is(desk: Desk) -> None:
     assert "What the adviser tried" in shown
     assert shown.count('id="advised-point-') == 1
     assert "Take this plan" in shown
+    advised = desk.text.replace("k = 4", "k = 9").replace("k-anonymity = 4", "k-anonymity = 9")
+    points[0]["plan"] = advised  # type: ignore[index]
+    (folder / FOUND).write_text(json.dumps({"points": points}))
+    send(desk, "take-plan", job="00001-advise", place=0)
+    assert desk.text == advised
     (folder / FOUND).write_text(json.dumps({"points": None}))
     assert "What the adviser tried" not in page(desk, view="map")
 
