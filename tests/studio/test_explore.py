@@ -123,6 +123,12 @@ def test_the_lattice_has_every_node_with_its_verdict_and_takes_one(desk: Desk) -
     assert desk.plan.steps[0].use.name == "mondrian"
 
 
+def test_what_masks_without_a_search_is_replaced_too(desk: Desk) -> None:
+    desk.edit("other", lambda text: text.replace('"mondrian"', '"local-suppression"'))
+    send(desk, "search", lattice__k="4")
+    assert "Step 1 (local-suppression) is replaced" in page(desk, view="lattice")
+
+
 def test_a_node_that_is_not_there_is_refused(desk: Desk) -> None:
     send(desk, "search", lattice__k="4")
     for levels in ('{"age": 99, "<b>town": 0}', "[]", "{", '{"age": "x"}'):

@@ -102,12 +102,13 @@ def view(asked: Asked) -> Markup:
 
 def _step(plan: Plan) -> tuple[int, dict[str, Any] | None]:
     """Where the plan's full-domain step is, with its words but for the levels; else where one would
-    go: in the place of the first search."""
+    go: in the place of the first search or other method that could make a release."""
     for i, step in enumerate(plan.steps):
         if step.use.name == NAME:
             return i, {k: v for k, v in step.use.plan_words().items() if k != "levels"}
     for i, step in enumerate(plan.steps):
-        if isinstance(step.use, Partitioner):
+        # What masks by itself: levels beneath it would be those of records that are masked already.
+        if isinstance(step.use, Partitioner) or step.use.candidate is not None:
             return i, None
     return len(plan.steps), None
 
