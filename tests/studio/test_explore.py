@@ -123,6 +123,12 @@ def test_the_lattice_has_every_node_with_its_verdict_and_takes_one(desk: Desk) -
     assert desk.plan.steps[0].use.name == "mondrian"
 
 
+def test_what_masks_without_a_search_is_replaced_too(desk: Desk) -> None:
+    desk.edit("other", lambda text: text.replace('"mondrian"', '"local-suppression"'))
+    send(desk, "search", lattice__k="4")
+    assert "Step 1 (local-suppression) is replaced" in page(desk, view="lattice")
+
+
 def test_a_node_that_is_not_there_is_refused(desk: Desk) -> None:
     send(desk, "search", lattice__k="4")
     for levels in ('{"age": 99, "<b>town": 0}', "[]", "{", '{"age": "x"}'):
@@ -219,6 +225,11 @@ def test_what_the_adviser_left_is_shown_whatever_it_is(desk: Desk) -> None:
     assert "What the adviser tried" in shown
     assert shown.count('id="advised-point-') == 1
     assert "Take this plan" in shown
+    advised = desk.text.replace("k = 4", "k = 9").replace("k-anonymity = 4", "k-anonymity = 9")
+    points[0]["plan"] = advised  # type: ignore[index]
+    (folder / FOUND).write_text(json.dumps({"points": points}))
+    send(desk, "take-plan", job="00001-advise", place=0)
+    assert desk.text == advised
     (folder / FOUND).write_text(json.dumps({"points": None}))
     assert "What the adviser tried" not in page(desk, view="map")
 

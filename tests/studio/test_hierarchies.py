@@ -187,6 +187,14 @@ def test_periods_must_lie_within_one_another(desk: Desk) -> None:
     assert poset(desk, "born")["levels"] == ("month", "year")
 
 
+def test_days_that_are_cut_at_days_have_a_form(desk: Desk) -> None:
+    words = 'kind = "date", poset = { kind = "bins", edges = [1940-01-01, 1970-01-01] } }'
+    desk.edit("days", lambda text: text.replace('kind = "date" }', words))
+    shown = page(desk, column=2)
+    assert "[1940-01-01, 1969-12-31]" in shown
+    assert 'name="poset.edges"' in shown
+
+
 def test_what_does_not_fit_the_values_is_refused_with_every_reason(desk: Desk) -> None:
     before = desk.text
     with pytest.raises(SfumatoError, match="no value has 9 characters"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,18 @@ class ColumnValues:
     domain: Domain
     proposal: Mapping[str, Any]
     """The poset that suits it, as a plan has it, and why; empty where none does."""
+    _made: dict[str, ColumnHierarchy] = field(default_factory=dict, repr=False)
 
     def hierarchy(self, source: PosetSource) -> ColumnHierarchy:
-        """What that poset makes of the values, with the counts of all records."""
-        return ColumnHierarchy(self._table, self.column.name, source)
+        """What that poset makes of the values, with the counts of all records; the one that was
+        asked for last is not made again."""
+        key = json.dumps(state_of(source))
+        made = self._made.get(key)
+        if made is None:
+            made = ColumnHierarchy(self._table, self.column.name, source)
+            self._made.clear()
+            self._made[key] = made
+        return made
 
     @cached_property
     def _table(self) -> Table:
@@ -125,6 +133,18 @@ class ColumnValues:
         if not finite.size:
             return []
         return source.edges_over(float(finite.min()), float(finite.max()))
+
+
+def state_of(source: PosetSource) -> list[Any]:
+    """What differs when a poset does: its words, and the files that it names."""
+    files = []
+    for key in ("path", "hierarchy"):
+        try:
+            found = Path(str(getattr(source, key, None) or "")).stat()
+        except OSError:
+            continue
+        files.append([found.st_size, found.st_mtime_ns])
+    return [source.name, json.loads(json.dumps(source.plan_words(), default=str)), files]
 
 
 def keep_values(records: Table, folder: Path) -> dict[str, Any]:

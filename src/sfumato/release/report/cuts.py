@@ -13,7 +13,6 @@ from .figures import (
     BEFORE,
     CHANCE,
     Chart,
-    _date_ticks,
     _mark,
     _rect,
     _rule,
@@ -31,8 +30,6 @@ def cuts_chart(
     edges: np.ndarray,
     counts: np.ndarray,
     cuts: Sequence[tuple[float, int]],
-    *,
-    dates: bool = False,
 ) -> Chart:
     """Bars of how many records there are, and a line for each cut: the more levels it is kept up
     to, the bolder."""
@@ -50,7 +47,7 @@ def cuts_chart(
         marks.append(_rect(left, _HEAD + _HIGH - tall, max(right - left - 0.5, 0.5), tall, BEFORE))
     bottom = _HEAD + _HIGH
     marks.append(_rule(0, bottom, _WIDE, bottom, _DOT))
-    for place, label in _date_ticks(low, high) if dates else _ticks(low, high):
+    for place, label in _ticks(low, high):
         at = _WIDE * (place - low) / span
         marks.append(_rule(at, bottom, at, bottom + 4, _DOT))
         marks.append(_text(label, at, bottom + 16, 11, "middle"))

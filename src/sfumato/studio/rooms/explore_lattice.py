@@ -95,18 +95,20 @@ def view(asked: Asked) -> Markup:
         tag("p", " ".join(said), class_="small"),
     )  # fmt: skip
     again = tag("details", tag("summary", "Search again"), begin, id="lattice-again")
-    parts = (_node(asked, plan, shown, found), drawn, _table(asked, found), card(again))
-    return join(parts)
+    # What is chosen stays in sight, however far down the picture one is.
+    both = tag("div", _node(asked, plan, shown, found), drawn, class_="watched")
+    return join((both, _table(asked, found), card(again)))
 
 
 def _step(plan: Plan) -> tuple[int, dict[str, Any] | None]:
     """Where the plan's full-domain step is, with its words but for the levels; else where one would
-    go: in the place of the first search."""
+    go: in the place of the first search or other method that could make a release."""
     for i, step in enumerate(plan.steps):
         if step.use.name == NAME:
             return i, {k: v for k, v in step.use.plan_words().items() if k != "levels"}
     for i, step in enumerate(plan.steps):
-        if isinstance(step.use, Partitioner):
+        # What masks by itself: levels beneath it would be those of records that are masked already.
+        if isinstance(step.use, Partitioner) or step.use.candidate is not None:
             return i, None
     return len(plan.steps), None
 
@@ -230,6 +232,9 @@ def _node(
         tag("p", verdict),
         tag("div", tag("div", cards(figures), take), definitions(rows), class_="sides"),
         id="node",
+        role="region",
+        aria_label=title,
+        tabindex="0",
     )
 
 

@@ -362,9 +362,11 @@ def _taken(asked: Asked) -> None:
     point = points[int(place)]
     made = Plan.parse(str(point.get("plan") or ""), name="its plan", base=desk.base)
 
+    whole = job is not None and job.kind == "advise"  # which may say more than steps
+
     def change(text: str) -> str:
         now = Plan.parse(text, name=desk.path.name, base=desk.base)
-        return rewritten(text, now.with_(steps=made.steps), desk.base)
+        return rewritten(text, made if whole else now.with_(steps=made.steps), desk.base)
 
     desk.edit(f"the plan of {clipped(point['label'], 60)}", change, asked.seen)
 

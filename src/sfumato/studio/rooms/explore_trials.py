@@ -84,7 +84,8 @@ def _findings(job: Job) -> Markup | str:
                   if not f.get("met")]  # fmt: skip
         words = "refused" + (f": {', '.join(dict.fromkeys(broken))}" if broken else "")
         told = words if refused else str(job.error.get("message") or "it failed")
-        return tag("span", clipped(told, 160), class_="bad")
+        remedy = clipped(job.error.get("remedy") or "", 160)
+        return join((tag("span", clipped(told, 160), class_="bad"), f" → {remedy}" * bool(remedy)))
     found = job.result.get("findings") or []
     if not found:
         return tag("span", "nothing is required", class_="small")

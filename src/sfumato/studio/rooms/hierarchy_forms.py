@@ -90,7 +90,8 @@ def editor(asked: Asked, column: Chosen, kind: str) -> Markup:
     now = column.source is not None and column.source.name == kind
     title = tag("h2", _TITLES.get(kind, f"Settings of {kind}"))
     about = "" if now else tag("p", find(kind, "poset").summary, class_="small")
-    if kind == "bins" and column.values.measured:
+    # Days that are cut at given days have a form, and no line in the figure.
+    if kind == "bins" and column.values.measured and column.about["kind"] != "date":
         drawn = _drawn(column) if now else ""
         if now and getattr(column.source, "edges", None) is not None:
             return card(title, drawn, _cuts(asked, column))
@@ -151,8 +152,7 @@ def _drawn(column: Chosen) -> Markup | str:
     cuts = kept_up_to(column.values.edges(column.source))
     title = f"Records by {clipped(column.name, 60)}, with its cuts"
     about = f"{len(cuts)} cuts: " + ", ".join(f"{cut:g}" for cut, _ in cuts[:_MOST_CUTS])
-    dates = column.about["kind"] == "date"
-    drawn = picture(cuts_chart(edges, counts, cuts, dates=dates), "cuts", title, about)
+    drawn = picture(cuts_chart(edges, counts, cuts), "cuts", title, about)
     words = (
         "Grey: records. Lines: where the groups of the first level begin; the bolder, the more "
         "levels a cut is kept up to."

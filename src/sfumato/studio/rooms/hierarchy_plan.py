@@ -7,12 +7,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...aside import write_text
 from ...errors import InputError, SfumatoError
-from ...explore.column_values import ColumnValues, index_of, values_in
+from ...explore.column_values import ColumnValues, index_of, state_of, values_in
 from ...explore.grouping import Rows, as_csv
 from ...protocols import PosetSource
 from ...registry import find
@@ -24,7 +23,7 @@ from ..desk import Desk, digest
 from ..jobs import Job, seen
 from ..widgets import hidden
 
-MOST_HERE = 15_000
+MOST_HERE = 8_000
 """Values of a column up to which its levels are counted while a page is made."""
 MOST_ROWS_IN_PLAN = 24
 """Rows of a tree that are written in the plan; longer ones are a file beside it."""
@@ -172,24 +171,11 @@ def file_name(desk: Desk, column: str, body: bytes) -> str:
 
     >>> from pathlib import Path
     >>> file_name(Desk(Path("staff.toml")), "a/b <c>", b"a;*")
-    'staff.a-b-c.5b6bd86e.csv'
+    'staff.a-b-c.daa59bf4.csv'
     """
     signs = "".join(c if c.isascii() and c.isalnum() else " " for c in column)
     slug = "-".join(signs.split())[:40] or "column"
     return f"{desk.name}.{slug}.{hashlib.sha256(body).hexdigest()[:8]}.csv"
-
-
-def state_of(desk: Desk, source: PosetSource) -> list[Any]:
-    """What differs when a hierarchy does: its words, and the files that it names."""
-    words = source.plan_words()
-    files = []
-    for key in ("path", "hierarchy"):
-        try:
-            found = Path(desk.base / words[key]).stat()
-        except (KeyError, TypeError, OSError):
-            continue
-        files.append([found.st_size, found.st_mtime_ns])
-    return [source.name, json.loads(json.dumps(words, default=str)), files]
 
 
 def levels_of(asked: Asked, column: Chosen) -> dict[str, Any] | Job | None:
@@ -203,7 +189,7 @@ def levels_of(asked: Asked, column: Chosen) -> dict[str, Any] | Job | None:
     words = {
         "values": column.job.name,
         "column": column.name,
-        "poset": state_of(desk, column.source),
+        "poset": state_of(column.source),
     }
     job = desk.last("levels", words)
     if job is None:
