@@ -105,7 +105,7 @@ def column_lines(text: str) -> Mapping[str, int]:
             except tomllib.TOMLDecodeError:
                 continue
             if len(said) == 1:
-                found.setdefault(*said, number)
+                found.setdefault(next(iter(said)), number)
     return found
 
 

@@ -86,8 +86,8 @@ def alone(table: Table, name: str) -> Picture:
         raise CannotDraw("it is free text")
     if column.kind == Kind.SET:
         held = _holders(table[name])
-        common = sorted(held.items(), key=lambda one: (-one[1], one[0]))[:_MOST_BARS]
-        return _bars_alone(table, column, dict(common), len(held), "")
+        first = sorted(held.items(), key=lambda one: (-one[1], one[0]))[:_MOST_BARS]
+        return _bars_alone(table, column, dict(first), len(held), "")
     if column.kind in CATEGORICAL:
         common, many = commonest(table[name], _MOST_BARS)
         left = table.height - table[name].null_count() - sum(common.values())
