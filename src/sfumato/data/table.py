@@ -109,7 +109,7 @@ class Table:
     ) -> Table:
         """A copy with some columns replaced, with their new schema entries if those change."""
         series = list(series)
-        frame = self._frame.with_columns(*series)
+        frame = self._frame.with_columns(*series) if series else self._frame
         schema = self._schema.with_columns(columns)
         new = [name for name in frame.columns if name not in schema]
         schema = schema.with_columns(Column(name, kind_of(frame.get_column(name))) for name in new)

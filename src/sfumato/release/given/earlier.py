@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from ...bounds import from_json
 from ...criteria.classes import equivalence_classes
@@ -239,6 +237,9 @@ def gone_people(earlier: Sequence[Earlier]) -> np.ndarray:
             heads.append(first[j] + to[at])
     tail, head = np.concatenate(tails), np.concatenate(heads)
     many = int(first[-1])
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
     graph = sparse.coo_matrix((np.ones(tail.size), (tail, head)), shape=(many, many))
     person = connected_components(graph, directed=False)[1]
     found = np.full((int(person.max(initial=-1)) + 1, len(earlier)), ABSENT, dtype=np.int64)

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ...criteria.classes import equivalence_classes
 from ...data.codec import Matrix, encode
@@ -187,6 +186,8 @@ class Keeping:
                 alike = free.get(value, rows[:0])
                 asking = some[at : at + _AT_ONCE]
                 wider = [near.growth(members[int(own[one])], alike) for one in asking]
+                from scipy.optimize import linear_sum_assignment
+
                 who, place = linear_sum_assignment(np.stack(wider))
                 cells[alike[place]] = own[asking[who]]
                 free[value] = np.delete(alike, place)

@@ -25,8 +25,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ...kernels.coverage.exchange import exchanges
 from .places import ABSENT, numbered, places_alike
@@ -388,6 +386,9 @@ def _in_forest(
     )
     size = sum(many)
     cost = (counts.max() + 1 - counts).astype(np.float64)
+    from scipy import sparse
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     graph = sparse.coo_matrix((cost, (pairs[:, 0], pairs[:, 1] + many[0])), shape=(size, size))
     tree = minimum_spanning_tree(graph.tocsr()).tocoo()
     kept = np.isin(pairs @ (size, 1), tree.row.astype(np.int64) * size + tree.col - many[0])

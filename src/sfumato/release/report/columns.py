@@ -26,7 +26,7 @@ from ...data.table import Table
 from ...errors import SchemaError
 from ...measurement import Rounding
 from .parts import percent
-from .spread import Bars, CannotDraw, Intervals, bars, intervals, totals
+from .spread import Bars, CannotDraw, Intervals, bars, commonest, intervals, totals
 
 FEWEST = 10
 """Original records that a bin or category must have to be drawn in public."""
@@ -84,22 +84,14 @@ def alone(table: Table, name: str) -> Picture:
     column = table.schema[name]
     if column.kind == Kind.TEXT:
         raise CannotDraw("it is free text")
-    if column.kind in (Kind.SET, *CATEGORICAL):
-        sets = column.kind == Kind.SET
-        counted = _holders(table[name]) if sets else totals(table[name])
-        found = _bars_of(counted, {})
-        if not found.names:
-            raise CannotDraw("it has no values")
-        ranked = _ranked(column, found.names, found.original)
-        shares = found.original / max(table.height, 1)
-        rest = len(found.names) - len(ranked)
-        left = percent(float(np.delete(shares, ranked).sum()))
-        notes = (f"And {rest:,} other values{'' if sets else f': {left} of the records'}.",)
-        none = np.full(len(ranked), np.nan)
-        names = [found.names[i] for i in ranked]
-        return Picture(
-            column, "bars", shares[ranked], none, names=names, notes=notes if rest else ()
-        )
+    if column.kind == Kind.SET:
+        held = _holders(table[name])
+        first = sorted(held.items(), key=lambda one: (-one[1], one[0]))[:_MOST_BARS]
+        return _bars_alone(table, column, dict(first), len(held), "")
+    if column.kind in CATEGORICAL:
+        common, many = commonest(table[name], _MOST_BARS)
+        left = table.height - table[name].null_count() - sum(common.values())
+        return _bars_alone(table, column, common, many, percent(left / max(table.height, 1)))
     values = _finite(table[name], column)
     if not values.size:
         raise CannotDraw("it has no values")
@@ -109,6 +101,29 @@ def alone(table: Table, name: str) -> Picture:
     shares = np.histogram(values, bins=edges)[0] / max(table.height, 1)
     form: Form = "dates" if dates else "histogram"
     return Picture(column, form, shares, np.full(shares.size, np.nan), edges)
+
+
+def _bars_alone(
+    table: Table, column: Column, common: Mapping[str, int], many: int, left: str
+) -> Picture:
+    """The commonest values of one table; `left` is the share of records that have others."""
+    if not common:
+        raise CannotDraw("it has no values")
+    listed, counts = [*common], np.array([*common.values()], dtype=float)
+    ranked = _ranked(column, listed, counts)
+    shares = counts[ranked] / max(table.height, 1)
+    rest = many - len(listed)
+    others = (
+        f"And {rest:,} other value{'s'[: rest != 1]}{f': {left} of the records' if left else ''}."
+    )
+    return Picture(
+        column,
+        "bars",
+        shares,
+        np.full(len(ranked), np.nan),
+        names=[listed[i] for i in ranked],
+        notes=(others,) if rest else (),
+    )
 
 
 def parts_of_sets(pair: Pair, steps: Iterable[Mapping[str, Any]]) -> list[str]:

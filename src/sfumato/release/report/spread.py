@@ -37,6 +37,19 @@ def totals(series: pl.Series) -> dict[str, int]:
     return dict(zip(names, counted.get_column("n").to_list(), strict=True))
 
 
+def commonest(series: pl.Series, most: int) -> tuple[dict[str, int], int]:
+    """The values that occur most often, by their text, and how many there are; of those that
+    occur as often, the first.
+
+    >>> commonest(pl.Series(["b", "a", "c", "c", None]), 2)
+    ({'c': 2, 'a': 1}, 3)
+    """
+    counted = series.rename("value").drop_nulls().value_counts(name="n")
+    text = counted.get_column("value").cast(pl.String)
+    first = counted.with_columns(text).sort("n", "value", descending=[True, False]).head(most)
+    return dict(zip(first["value"].to_list(), first["n"].to_list(), strict=True)), counted.height
+
+
 def label_counts(series: pl.Series) -> tuple[list[str], np.ndarray]:
     """The distinct labels, suppressed and missing left out, and how often each occurs."""
     found = totals(series)
