@@ -32,6 +32,8 @@ _SIDES = ("before-{}.npy", "after-{}.npy")
 _QUANTILES, _CATEGORIES = 20, 500
 """As the measure cuts columns by default."""
 _LONGEST = 200
+_STILL = 1e-9
+"""Less is the rounding of the machine."""
 SHOWN = (8, 5)
 """Rows and columns of a cross table, sums aside."""
 
@@ -186,7 +188,8 @@ class Pairs:
                 if a in at and b in at:
                     found.append(Moved(at[a], at[b], float(value)))
                     break
-        return sorted(found, key=lambda one: -one.moved)[:most]
+        found.sort(key=lambda one: -one.moved)
+        return [one for one in found if one.moved > _STILL][:most]
 
 
 def _split(names: str) -> list[tuple[str, str]]:

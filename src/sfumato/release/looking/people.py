@@ -130,7 +130,7 @@ def _affordable(columns: int, records: int) -> int:
     """How large sets may be that everybody is looked at with; 0: none are."""
     if columns > COLUMNS:
         return 0
-    sizes = range(1, min(_SIZE, columns) + 1)
+    sizes = range(1, min(_SIZE, max(columns - 1, 1)) + 1)  # all of them is no special set
     return max((k for k in sizes if sets_of(columns, k) * records <= _WORK), default=0)
 
 

@@ -227,7 +227,7 @@ def _table(asked: Asked, people: People, view: _View, records: list[Record], tot
     head = ["Row", "Why", *(["Risk"] * judged), "Alike before", *(["Alike after"] * aligned)]
     head += ["SUDA score", "Unique by", *names]
     numeric = (0, *range(2, 4 + aligned + judged))
-    rows = [_row(asked, view, one, aligned, judged) for one in records]
+    rows = [_row(asked, view, one, aligned, judged, about["size"]) for one in records]
     last = view.first + len(records)
     caption = f"Records {view.first + 1:,} to {last:,} of {total:,}, easiest to find first"
     if view.by:
@@ -246,7 +246,9 @@ def _table(asked: Asked, people: People, view: _View, records: list[Record], tot
     return join((shown, *(tag("p", one, class_="small") for one in notes if one)))
 
 
-def _row(asked: Asked, view: _View, one: Record, aligned: bool, judged: bool) -> list[object]:
+def _row(
+    asked: Asked, view: _View, one: Record, aligned: bool, judged: bool, size: int
+) -> list[object]:
     words = f"Why row {one.row + 1:,}"
     why = link(asked, address(view.query(record=one.place)), "why", aria_label=words)
     cells: list[object] = [f"{one.row + 1:,}", why]
@@ -256,7 +258,8 @@ def _row(asked: Asked, view: _View, one: Record, aligned: bool, judged: bool) ->
     if aligned:
         cells.append(f"{one.after:,}" if one.after else "not published")
     cells.append(number(round(one.score, 4)) if one.score else "")
-    cells.append(", ".join(clipped(one_line(name), 30) for name in one.smallest))
+    by = ", ".join(clipped(one_line(name), 30) for name in one.smallest)
+    cells.append(by or (f"more than {size}" if one.before == 1 and size else ""))
     return [*cells, *map(_value, one.values)]
 
 
