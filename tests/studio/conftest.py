@@ -30,7 +30,8 @@ class _Ended:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work is done in this process, when it is asked for."""
 
-    def begun(folder: Path) -> _Ended:
+    def begun(folder: Path, asked: str) -> _Ended:
+        (folder / jobs.ASKED).write_text(asked, encoding="utf-8")
         worker.work(folder)
         return _Ended()
 
