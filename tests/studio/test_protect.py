@@ -325,12 +325,21 @@ def test_the_answers_are_kept_as_the_purpose_and_a_plan_is_taken(at: Desk) -> No
     page(ROOM, at, pick="method")
 
 
+def test_a_search_that_ran_out_of_time_goes_on(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = answered(at, "advise", {"plans": [], "nothing": "nothing yet", "short": "time"})
+    assert "Go on for as long again" in page(ROOM, at, pick="method")
+    begun: list[Any] = []
+    monkeypatch.setattr(at, "start", lambda *asked: begun.append(asked))
+    do(ROOM, "go-on", at)
+    assert begun == [("advise", "Looking for the best method", job.words)]
+
+
 def test_what_the_plan_requires_may_go_and_it_is_said_which(at: Desk) -> None:
     text = PLAN.replace("k-anonymity = 5  # by law", "")
     plan = {"label": "pram", "why": "keeps all", "does": "noise", "confirmed": True}
     found = {"plans": [{**plan, "figures": [], "text": text}], "gone": ["k-anonymity"]}
     job = answered(at, "advise", found)
-    assert "requires no more: k-anonymity" in page(ROOM, at, pick="method")
+    assert "no longer requires k-anonymity" in page(ROOM, at, pick="method")
     do(ROOM, "take-plan", at, job=job.name, number="0")
     assert said(at).get("require", {}) == {}
 

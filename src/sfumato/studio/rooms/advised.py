@@ -186,10 +186,20 @@ def ask(asked: Asked) -> str:
         return text if words else edited(text, ("purpose", "perturb"), True)
 
     asked.desk.edit("what the release is for", change, asked.seen)
+    return _begin(asked, {"bare": True} if asked.one("ask-keep") == "no" else {})
+
+
+def go_on(asked: Asked) -> str:
+    """The same search for as long again: what was tried is not tried anew."""
+    last = asked.desk.last("advise")
+    return _begin(asked, {} if last is None else last.words)
+
+
+def _begin(asked: Asked, words: Mapping[str, Any]) -> str:
     running = asked.desk.last("advise")
     if running is not None and running.state == "running":
         raise InputError("a search is under way already", remedy="wait until it is done, or end it")
-    asked.desk.start("advise", WHAT, {"bare": True} if asked.one("ask-keep") == "no" else {})
+    asked.desk.start("advise", WHAT, words)
     return "protect?pick=method"
 
 
@@ -205,11 +215,12 @@ def _outcome(asked: Asked) -> Markup:
     job = asked.desk.last("advise")
     if job is None:
         return Markup("")
+    more = form(asked, "protect/go-on", button("Go on for as long again"), id="go-on")
     if job.state != "done":
         said = work(asked, job)
         if job.state == "ended":
-            said = join((said, tag("p", "What was tried is kept: the same questions go on from "
-                                        "there.")))  # fmt: skip
+            told = "What was tried is kept: the search goes on from there."
+            said = join((said, tag("p", told), more))
         return said
     found = job.result
     same = job.asked.get("text") == asked.desk.text
@@ -225,8 +236,9 @@ def _outcome(asked: Asked) -> Markup:
             tag("h3", f"By {tried}, {found.get('whom', '')}"),
             private("Private: it tells what attacks get of single releases."),
             *_cards(asked, job),
-            tag("p", "The search was ended before it was done; with more time it goes on.",
-                class_="small") if found.get("short") else "",
+            join((tag("p", "Time was up before the search was done."), more))
+            if found.get("short")
+            else "",
             details("What was left, and why", tag("ul", *left), id="left") if left else "",
             details(count(len(notes), "note"), tag("ul", *notes), id="advice-notes")
             if notes
@@ -269,7 +281,7 @@ def _plan(asked: Asked, job: Job, number: int, one: Mapping[str, Any]) -> Markup
         tag("p", clipped(f"How: {one['does']}.", 300), class_="small"),
         tag("p", join(figures, " ")),
         open_,
-        tag("p", f"The plan then requires no more: {gone}.", class_="bad") if gone else "",
+        tag("p", f"The plan then no longer requires {gone}.", class_="bad") if gone else "",
         form(
             asked, "protect/take-plan", hidden("job", job.name), hidden("number", number),
             button("Take this plan", look="" if number else "first",

@@ -56,6 +56,7 @@ ROOM = Room(
         "step-down": stepping.down,
         "take": stepping.take,
         "advise": advised.ask,
+        "go-on": advised.go_on,
         "take-plan": advised.take,
         "run": trying.run,
         "remedy": trying.remedy,

@@ -31,7 +31,7 @@ def find_out(work: Work) -> dict[str, Any]:
         gone = [one.name for one in plan.requirements if one.name != EXPOSURE]
         plan = plan.with_(requirements=tuple(r for r in plan.requirements if r.name == EXPOSURE))
     table, _ = read_input(plan, work.base)
-    found = advise(table, None, plan, journal=journal_of(work), workers=1, progress=work.tell)
+    found = advise(table, None, plan, journal=journal_of(work), progress=work.tell)
     return {
         "plans": [_told(one, rewritten(work.text, one.plan, work.base)) for one in found.plans],
         "nothing": "" if found.plans else found.nothing,
