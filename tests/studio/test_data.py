@@ -282,7 +282,7 @@ def test_how_the_file_is_read_is_told_in_a_form(desk: Desks) -> None:
     assert 'name="input.delimiter"' in page(desk)
     form = {
         "input__delimiter": "tab", "input__encoding": "utf-8", "input__header": "0",
-        "input__thousands": " ", "input__missing": "-, n/a", "input__sentinels": "-9",
+        "input__thousands": "2", "input__missing": "-, n/a", "input__sentinels": "-9",
     }  # fmt: skip
     send(desk, "read", **form)
     said = tomllib.loads(desk.text)["input"]

@@ -280,13 +280,14 @@ class _Field:
         return join((details(summary, inside, id=f"{self.id}-fold"), self._there))
 
     def _select(self, chosen: list[Any], value: Any) -> Markup:
-        options = [(str(i), _called(one)) for i, one in enumerate(chosen)]
+        places = _places(chosen)
+        options = [(place, _called(one)) for place, one in zip(places, chosen, strict=True)]
         if self.required and value is None:
             options.insert(0, ("", "choose one"))
         elif not self.required and (self.default is None or self.default not in chosen):
             options.insert(0, ("", f"left open{self._usual}"))
         now = self.default if value is None else value
-        at = next((str(i) for i, one in enumerate(chosen) if _same(one, now)), "")
+        at = next((places[i] for i, one in enumerate(chosen) if _same(one, now)), "")
         if value is not None and at == "":  # the plan says something else, which stays
             options.insert(0, ("=", clipped(toml.value(value), 60)))
             at = "="
@@ -342,8 +343,8 @@ class _Field:
         if (chosen := self._chosen) is not None:
             if text == "=":
                 return tomllib.loads(f"value = {asked.one(f'{self.key}.as')}")["value"]
-            if text.isdecimal() and int(text) < len(chosen):
-                return chosen[int(text)]
+            if text in (places := _places(chosen)):
+                return chosen[places.index(text)]
             raise ValueError(f"{text!r} is none of {', '.join(map(str, chosen))}")
         return self._understood(text.strip())
 
@@ -378,6 +379,19 @@ class _Field:
             # Texts may be typed without quotes, also those that look like numbers.
             return [one if isinstance(one, str) else toml.value(one) for one in found]
         return found
+
+
+def _places(chosen: Sequence[Any]) -> list[str]:
+    """What a form says for each of the values: words themselves, else their number.
+
+    >>> _places(["mean", "", 2])
+    ['mean', '1', '2']
+    """
+
+    def speaks(one: Any) -> bool:
+        return isinstance(one, str) and bool(one.strip()) and not one.isdecimal() and one != "="
+
+    return [one if speaks(one) else str(i) for i, one in enumerate(chosen)]
 
 
 def _is_list(schema: Mapping[str, Any]) -> bool:

@@ -235,13 +235,18 @@ _ELSEWHERE = ("output", "engine", "measures")
 _MOST_FILES = 200
 
 
-def seen(plan: Path, text: str) -> list[Any]:
-    """What the files are that a plan reads: another size or time is another input."""
+def seen(plan: Path, text: str, only: str = "") -> list[Any]:
+    """What the files are that a plan reads (or only one section of it): another size or time is
+    another input."""
     try:
         document = tomllib.loads(text)
     except ValueError:
         return []
-    sections = [words for name, words in document.items() if name not in _ELSEWHERE]
+    sections = [
+        words
+        for name, words in document.items()
+        if name not in _ELSEWHERE and only in ("", name)
+    ]
     found = []
     for name in [*dict.fromkeys(_texts(sections))][:_MOST_FILES]:
         try:
