@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -260,6 +261,40 @@ def test_a_requirement_that_is_in_the_way_is_named() -> None:
     (one,) = advice.obstacles
     assert (one.requirement, one.limit, one.needed, one.label) == ("k-anonymity", 10.0, 3.0, "a 0")
     assert one.said() == "k-anonymity = 3 instead of 10: a 0 may do, and loses 10 %"
+
+
+def test_what_has_to_be_relaxed_together_is_named_together() -> None:
+    """No plan breaks one requirement alone: whoever relaxes both has a plan."""
+    found = {"a": [(0.1, 0.2), (0.3, 0.08)], "b": [(0.05, 0.4)]}
+
+    def change(trial: Trial, made: Figures) -> Figures:
+        return replace(made, required={"k-anonymity": (4.0, 10.0, True, False)})
+
+    advice = answered(searched(made_up(found, change=change), options(found)))
+    assert not advice.plans
+    (one,) = advice.obstacles
+    (other,) = one.also
+    assert {one.requirement, other.requirement} == {"k-anonymity", "withstand"}
+    assert one.said().startswith("k-anonymity = 4 instead of 10, together with what attacks may")
+    assert json.dumps(advice.to_dict()["in the way"])
+
+    def relaxed(trial: Trial, made: Figures) -> Figures:
+        return replace(made, required={"k-anonymity": (4.0, one.needed, True, True)})
+
+    again = made_up(found, change=relaxed, limit=other.needed)
+    assert searched(again, options(found)).shown[0].figures.loss <= one.loss
+
+
+def test_a_search_that_was_ended_does_not_say_what_is_in_the_way() -> None:
+    found = {"a": [(0.1, 0.2), (0.3, 0.08)], "b": [(0.05, 0.4)]}
+
+    def change(trial: Trial, made: Figures) -> Figures:
+        return replace(made, ended=True)
+
+    advice = answered(searched(made_up(found, change=change), options(found), trials=3))
+    assert not advice.plans
+    assert not advice.obstacles
+    assert advice.unknown == "what is in the way was not found out for want of trials"
 
 
 def test_a_requirement_of_use_is_sought_by_less_protection() -> None:
