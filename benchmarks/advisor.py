@@ -1,6 +1,7 @@
 """The adviser beside an exhaustive grid over the same portfolio.
 
-    python benchmarks/advisor.py [--file Adult] [--seeds 5] [--workers 2] [--kept FOLDER]
+    python benchmarks/advisor.py [--file Adult] [--people 4000] [--seeds 5] [--workers 2]
+        [--kept FOLDER] [--quick]
 
 The grid releases one half of the people by every plan of the portfolio and attacks each in full;
 in the order of their loss plans are then confirmed on the other half, until one stands. The adviser
@@ -8,7 +9,8 @@ searches as `sfumato advise` does, with the defaults, on the halves that each se
 choice loses is read off the grid, which is run once, with seed 0: `more` is by how much that is
 above the loss of the grid's best. Times are CPU seconds of all trials in processes of one thread;
 wall seconds beside them. With --kept a run that was stopped goes on where it was, and times are
-those of the trials when they were done. --quick asks whether everything runs.
+those of the trials when they were done. --people takes so many of each file, drawn at random once
+and for all; the titles say how many there were. --quick asks whether everything runs.
 """
 
 from __future__ import annotations
@@ -196,6 +198,7 @@ def main() -> None:
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--people", type=int, help="so many of each file, drawn at random")
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
@@ -205,15 +208,22 @@ def main() -> None:
         table = FILES[name]()
         if given.quick:
             table = table.take(np.arange(2_000))
+        elif given.people and given.people < table.height:
+            some = np.random.default_rng(0).permutation(table.height)[: given.people]
+            table = table.take(np.sort(some))
 
+        # Trials are noted by what they were tried on: other people have other lines.
         def kept(what: str, name: str = name) -> Path | None:
             return None if given.kept is None else given.kept / f"{name}{what}.jsonl"
 
+        said = f"{name} ({table.height:,} x {len(table.names)})"
         of = grid(table, kept(""), given.workers, given.quick)
-        rows = [
-            advised(table, of, seed, kept(f" {seed}"), given.workers) for seed in range(given.seeds)
-        ]
-        print(told(name, of, rows), by_method(name, of), flush=True)
+        print(by_method(said, of), flush=True)
+        rows = []
+        for seed in range(given.seeds):
+            rows.append(advised(table, of, seed, kept(f" {seed}"), given.workers))
+            print(rows[-1], flush=True)  # a run may be stopped before its table
+        print(told(said, of, rows), flush=True)
 
 
 if __name__ == "__main__":
