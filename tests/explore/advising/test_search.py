@@ -73,6 +73,22 @@ def test_samples_that_say_little_do_not_mislead_it(
         assert best <= search.shown[0].figures.loss <= best * CLOSE
 
 
+def test_what_few_speak_against_is_tried_on_everybody_where_nothing_is_certain() -> None:
+    """The figures of nmes1988: of 500 attacks seemed to get 16 %, of everybody they get 2 %."""
+    found = {"a": [(0.079, 0.02)], "b": [(0.55, 0.03)], "c": [(0.01, 0.7)]}
+
+    def change(trial: Trial, made: Figures) -> Figures:
+        if trial.attacked not in (500, 1_000) or trial.label[0] == "b":
+            return made
+        if trial.label[0] == "c":
+            return replace(made, leaks=True)
+        return replace(made, risk=0.165, low=0.056)
+
+    ground = made_up(found, change=change)
+    assert first(searched(ground, options(found))) == "a 0"
+    assert all(one.attacked in (500, 1_000) for one in ground.asked if one.label == "c 0")
+
+
 def test_samples_grow_to_everybody() -> None:
     assert [one.records for one in rungs(300)] == [300, 300, 300]
     for people in (2, 3_999, 4_001, 20_000, 99_999, 1_000_000):

@@ -18,8 +18,6 @@ from .portfolio import Option
 from .rungs import SHOWN, Climb, Job, Rung, Tried, beaten, between, rungs, short_of
 from .trials import Figures, People, Trial
 
-_NEAR = 2.0
-"""Plans that come as near to the limit as so many times it on a sample are tried on everybody."""
 _CLOSE = 0.02
 """A plan that may lose less than the best by no more than this share of it is not sought."""
 _BESIDE = 2_000
@@ -303,8 +301,9 @@ class Search:
             yield seen[low].loss, low + 1
 
     def _near(self, found: Figures) -> bool:
-        """Whether a plan that was tried on a sample is worth a trial on everybody."""
-        return not found.leaks and found.likely(_NEAR * self.ground.limit)
+        """Whether a plan that was tried on a sample is worth a trial on everybody: what attacks are
+        estimated to get of few, at most, may be several times what they get."""
+        return not (found.failure or found.broken or found.leaks)
 
     def _both(
         self,
