@@ -89,6 +89,23 @@ def test_what_few_speak_against_is_tried_on_everybody_where_nothing_is_certain()
     assert all(one.attacked in (500, 1_000) for one in ground.asked if one.label == "c 0")
 
 
+def test_what_is_known_to_lose_more_is_not_tried_before_what_loses_less() -> None:
+    """On the second rung, of all people, `a 0` fell and `a 1` lost more than `b 0`, which stands."""
+    found = {"a": [(0.0255, 0.04), (0.034, 0.02)], "b": [(0.027, 0.03)]}
+
+    def change(trial: Trial, made: Figures) -> Figures:
+        if trial.label != "a 0" or trial.attacked == 500:
+            return made
+        low = 0.06 if trial.attacked == 1_000 else 0.09
+        return replace(made, risk=0.09, low=low)
+
+    ground = made_up(found, change=change)
+    search = searched(ground, options(found))
+    assert first(search) == "b 0"
+    asked = [one.label for one in ground.asked if one.attacked is None]
+    assert asked == ["b 0", "b 0"]
+
+
 def test_samples_grow_to_everybody() -> None:
     assert [one.records for one in rungs(300)] == [300, 300, 300]
     for people in (2, 3_999, 4_001, 20_000, 99_999, 1_000_000):

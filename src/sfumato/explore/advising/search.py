@@ -271,7 +271,13 @@ class Search:
                 continue
             above = max(*climb.seen.get(last - 1, ()), *climb.seen.get(last, ()), setting) + 1
             if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
-                heappush(pool, (max(loss, found.loss), place, above))
+                heappush(pool, (max(loss, found.loss, self._lost(climb, above)), place, above))
+
+    def _lost(self, climb: Climb, setting: int) -> float:
+        """What a setting is known to lose of everybody: it is so however many are attacked."""
+        everybody = self.ground.chosen.height
+        seen = [by[setting] for by in climb.seen.values() if setting in by]
+        return max((one.loss for one in seen if one.made and one.records == everybody), default=0.0)
 
     def _on_all(self, climb: Climb, setting: int, last: int, rung: Rung) -> Figures | None:
         """A plan on everybody, and on the others; where some of these are attacked for certain, it
