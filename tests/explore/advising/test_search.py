@@ -90,7 +90,7 @@ def test_what_few_speak_against_is_tried_on_everybody_where_nothing_is_certain()
 
 
 def test_what_is_known_to_lose_more_is_not_tried_before_what_loses_less() -> None:
-    """On the second rung, of all people, `a 0` fell and `a 1` lost more than `b 0`, which stands."""
+    """On the second rung, of all, `a 0` fell and `a 1` lost more than `b 0`, which stands."""
     found = {"a": [(0.0255, 0.04), (0.034, 0.02)], "b": [(0.027, 0.03)]}
 
     def change(trial: Trial, made: Figures) -> Figures:
