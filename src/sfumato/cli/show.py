@@ -249,6 +249,7 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         print_json({**evidence.to_dict(), "private": True})
         return
     from ..attacks.controlled import LIMIT
+    from ..release.report.attacks import CLAIMS, membership, story
 
     whole = evidence.measurements.get("withstand")
     plain, beside, leaks = [], [], []
@@ -268,6 +269,8 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
     if beside:
         columns = ("people", "controls", "right", "controls", "beyond", "at most")
         grid(("attack", *columns, ""), beside)
+    if claims := membership(evidence.measurements):
+        grid(("claim that somebody is in the data", *(one.lower() for one in CLAIMS)), claims)
     if plain:
         head = ("attack", "succeeds", "naive match", "chance", "non-participants")
         grid(head, plain, boxed=False)
@@ -278,6 +281,9 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         say(f"{name}: not tried: {one_line(why)}")
     for note in dict.fromkeys(evidence.notes):
         say(f"note: {one_line(note)}")
+    for _, name, _ in leaks:
+        if told := story(name, evidence.measurements[name]):
+            say(f"for example, {one_line(told)}")
     if leaks:
         most, name, how = max(leaks)
         say(
