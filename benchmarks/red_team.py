@@ -14,7 +14,9 @@ verdicts  Every release of `red_team_releases.py` under each seed. A release is 
 speed  CPU seconds of singling-out, linkability and inference beside anonymeter's evaluators on the
     same release: sums over one and several columns, and over the confidential columns. anonymeter
     attacks 2,000 people of the data and 2,000 others.
-suite  Wall and CPU seconds of every attack of ours.
+suite  Wall and CPU seconds of every attack of ours (or of --attack NAME), each asked by itself, on
+    classes of five with three diagnoses and noise on two columns, so that every attack applies;
+    `composition` is given a second release of the same people.
 
 anonymeter reads numbers and words only: of a generalized release it is given the middles of
 intervals, and a member's value where a class has several. It has no identifier, which would be
@@ -264,13 +266,44 @@ def speed(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
 
 def whole(given: argparse.Namespace, _: Peer | None) -> Iterator[Row]:
     """A row for each attack of ours at each size."""
-    _warm(suite())
-    for records in given.records:
-        for case in releases.cases("register", records, 0, ["copies"]):
-            for name in suite():
-                print(f"{records} {name}", file=sys.stderr)
-                for found in ours(*_given(case), 0, [name]):
-                    yield {"records": records, "contender": "Sfumato", **asdict(found)}
+    names = given.attack or suite()
+    with tempfile.TemporaryDirectory(prefix="sfumato-red-team-") as place:
+        for records in (_WARM, *given.records):
+            release, control, more = _planned(records, Path(place))
+            for name in names:
+                gauge = Gauge()
+                try:
+                    with gauge:
+                        told = sf.attack(release, name, reference=control, **more.get(name, {}))
+                except SfumatoError as error:
+                    found = Found(name, failure=str(error).splitlines()[0])
+                else:
+                    detail = told.detail
+                    ends = min(detail["interval"][0], told.value), told.value
+                    found = Found(name, detail["advantage"], *ends, gauge.wall, gauge.cpu)
+                row = {"records": records, "contender": "Sfumato", **asdict(found)}
+                if records != _WARM:  # kernels are compiled on a few records
+                    print(json.dumps(row), file=sys.stderr, flush=True)
+                    yield row
+
+
+def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, dict[str, Row]]:
+    """A release of the register by a plan to which every attack applies, people who are not in it,
+    and another release of the same people, of which `composition` is told."""
+    people, control = (releases.patients(records, i).without([releases.PERSON]) for i in (0, 1))
+    numbers = ["glucose", "charges"]
+    diverse = sf.method("l-diversity", column="diagnosis", l=3)
+    plan = sf.Plan(
+        steps=(
+            sf.Step(sf.method("mondrian", k=5, criteria=[diverse])),
+            sf.Step(sf.method("noise", columns=numbers)),
+        )
+    )
+    release = sf.protect(people, plan, seed=2**70, require={"exposure": False})
+    other = sf.protect(people, sf.method("mondrian", k=7), seed=2**71, require={"exposure": False})
+    path = place / f"{records}.parquet"
+    other.table.frame.write_parquet(path)
+    return release, control, {"composition": {"given": [str(path)]}}
 
 
 def _warm(names: Sequence[str]) -> None:
@@ -315,6 +348,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--peer-seeds", type=int, default=20, help="so many of them for anonymeter")
     parser.add_argument("--records", type=int, action="append")
+    parser.add_argument("--attack", action="append", choices=suite(), help="of suite: this one")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one process")
     parser.add_argument("--quick", action="store_true", help="few records, one seed")
     parser.add_argument("--skip-peers", action="store_true", help="Sfumato alone")
