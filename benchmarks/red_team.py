@@ -10,7 +10,8 @@ verdicts  Every release of `red_team_releases.py` under each seed. A release is 
     upper bound of an attack's advantage exceeds 0.05, by any attack. Of ours the bounds are
     corrected for their number (Holm). Of anonymeter it is the upper end of its 95 % interval,
     uncorrected; since few attempts alone make that wide, "shown" counts the seeds in which some
-    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does.
+    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does. A run
+    that was stopped goes on from its --json FILE.
 speed  CPU seconds of singling-out, linkability and inference beside anonymeter's evaluators on the
     same release: sums over one and several columns, and over the confidential columns. anonymeter
     attacks 2,000 people of the data and 2,000 others.
@@ -31,7 +32,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -172,21 +173,54 @@ def _read(answer: Row) -> Found:
 
 
 def verdicts(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
-    """A row for each release, seed, contender and attack."""
+    """A row for each release, seed, contender and attack; what the file of an earlier run holds is
+    not made again."""
+    kept = Path(given.json) if given.json else None
+    rows: list[Row] = []
+    if kept and kept.exists():
+        rows = json.loads(kept.read_text(encoding="utf-8"))
+    known = {tuple(row[key] for key in ABOUT) for row in rows}
     for population in given.population or releases.POPULATIONS:
-        tasks = tasks_of(population)
         for seed in range(given.seeds):
-            print(f"{population}, seed {seed}", file=sys.stderr)
-            made = list(releases.cases(population, given.records[0], seed))
-            found = [("Sfumato", case, ours(*_given(case), seed)) for case in made]
-            if peer and seed < given.peer_seeds:
-                answers = peer.answers([(case, seed) for case in made], tasks, given.limit)
-                pairs = zip(made, answers, strict=True)
-                found += [("anonymeter", case, answer) for case, answer in pairs]
-            for contender, case, results in found:
-                about = {"population": population, "release": case.name, "seed": seed}
-                for one in results:
-                    yield {**about, "contender": contender, **asdict(one)}
+            for contender in ["Sfumato"] + ["anonymeter"] * (seed < given.peer_seeds):
+                asked = (population, seed, contender)
+                left = [name for name in releases.RELEASES if (*asked, name) not in known]
+                if not left or (contender == "anonymeter" and not peer):
+                    continue
+                print(*asked, file=sys.stderr, flush=True)
+                made = releases.cases(population, given.records[0], seed, left)
+                judged = _by_us(made, seed)
+                if contender == "anonymeter":
+                    judged = _by(peer, made, asked, given.limit)
+                for name, results in judged:
+                    about = dict(zip(ABOUT, (*asked, name), strict=True))
+                    rows += [{**about, **asdict(one)} for one in results]
+                    if kept:
+                        _write(kept, rows)
+    yield from rows
+
+
+ABOUT = ("population", "seed", "contender", "release")
+"""What a verdict is about."""
+
+
+def _by_us(made: Iterable[releases.Case], seed: int) -> Iterator[tuple[str, list[Found]]]:
+    for case in made:
+        yield case.name, ours(*_given(case), seed)
+
+
+def _by(
+    peer: Peer | None, made: Iterable[releases.Case], asked: tuple[str, int, str], limit: float
+) -> Iterator[tuple[str, list[Found]]]:
+    """All releases of a seed in one process."""
+    assert peer is not None
+    cases = list(made)
+    answers = peer.answers([(case, asked[1]) for case in cases], tasks_of(asked[0]), limit)
+    yield from zip([case.name for case in cases], answers, strict=True)
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
 def _given(case: releases.Case) -> tuple[sf.Table, sf.Table, sf.Table]:
@@ -369,7 +403,7 @@ def main() -> None:
     if peer:
         print("", peer.versions, sep="\n")
     if given.json:
-        Path(given.json).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        _write(Path(given.json), rows)
 
 
 if __name__ == "__main__":
