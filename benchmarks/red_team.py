@@ -333,8 +333,9 @@ def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, dict[str,
             sf.Step(sf.method("noise", columns=numbers)),
         )
     )
-    release = sf.protect(people, plan, seed=2**70, require={"exposure": False})
-    other = sf.protect(people, sf.method("mondrian", k=7), seed=2**71, require={"exposure": False})
+    bare: Row = {"require": {"exposure": False}, "measures": ()}
+    release = sf.protect(people, plan, seed=2**70, **bare)
+    other = sf.protect(people, sf.method("mondrian", k=7), seed=2**71, **bare)
     path = place / f"{records}.parquet"
     other.table.frame.write_parquet(path)
     return release, control, {"composition": {"given": [str(path)]}}
