@@ -15,7 +15,7 @@ verdicts  Every release of `red_team_releases.py` under each seed. A release is 
 speed  CPU seconds of singling-out, linkability and inference beside anonymeter's evaluators on the
     same release: sums over one and several columns, and over the confidential columns. anonymeter
     attacks 2,000 people of the data and 2,000 others.
-suite  Wall and CPU seconds of every attack of ours (or of --attack NAME), each asked by itself, on
+suite  Wall and CPU seconds of every attack of ours (or of --attack NAME), tried by `withstand` on
     classes of five with three diagnoses and noise on two columns, so that every attack applies;
     `composition` is given a second release of the same people.
 
@@ -32,8 +32,9 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,11 @@ import numpy as np
 import red_team_releases as releases
 import show
 from environment import HERE, ROOT, PeersUnavailableError, peers_python, run
-from gauge import Gauge
+from gauge import cpu_seconds
 
 import sfumato as sf
 from sfumato.attacks.controlled import LIMIT, ControlledAttack
-from sfumato.errors import SfumatoError
-from sfumato.kernels.statistics.advantage import Advantage, holm
+from sfumato.progress import listening
 from sfumato.registry import entries
 
 COMPARED = ("singling-out", "linkability", "inference")
@@ -75,6 +75,34 @@ class Found:
     failure: str = ""
 
 
+class Clock:
+    """Wall and CPU seconds of each attack that `withstand` tries, by what it reports."""
+
+    def __init__(self, tell: Callable[[str, float, float], None] | None = None) -> None:
+        self.spent: dict[str, tuple[float, float]] = {}
+        self._tell = tell
+        self._name, self._began = "", (0.0, 0.0)
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        if what.startswith(_BEGINS):
+            self.stop()
+            self._name = what.removeprefix(_BEGINS)
+            self._began = time.perf_counter(), cpu_seconds()
+
+    def stop(self) -> None:
+        """The last attack has ended."""
+        if self._name:
+            now = time.perf_counter(), cpu_seconds()
+            spent = now[0] - self._began[0], now[1] - self._began[1]
+            self.spent[self._name] = spent
+            if self._tell:
+                self._tell(self._name, *spent)
+        self._name = ""
+
+
+_BEGINS = "attacking by "
+
+
 def ours(
     original: sf.Table,
     released: sf.Table,
@@ -82,28 +110,36 @@ def ours(
     seed: int,
     names: Sequence[str] = (),
 ) -> list[Found]:
-    """Every attack with a control (or those named) on a release beside people held out; the upper
-    bounds are corrected over all ways in which anything was tried, as `withstand` does. What was
-    tried on too few has shown nothing, and is bounded by 1."""
-    found: dict[str, Found] = {}
-    tried: list[tuple[str, Advantage]] = []
-    for name in names or suite():
-        gauge = Gauge()
-        try:
-            with gauge:
-                told = sf.measure(name, original, released, "none", seed=seed, reference=control)
-        except SfumatoError as error:
-            found[name] = Found(name, failure=str(error).splitlines()[0])
-            continue
-        of = list(told.private["advantages"].values())
-        lower = max(one.interval[0] for one in of)
-        upper = 1.0 if told.detail.get("refuses") else 0.0
-        worst = told.detail["advantage"]
-        found[name] = Found(name, worst, lower, upper, gauge.wall, gauge.cpu)
-        tried += [(name, one) for one in of]
-    for (name, _), bound in zip(tried, holm([one for _, one in tried], LIMIT), strict=True):
-        found[name] = replace(found[name], upper=min(max(found[name].upper, bound), 1.0))
-    return list(found.values())
+    """Every attack with a control (or those named) on a release beside people held out, as
+    `withstand` tries and judges them. What was tried on too few has shown nothing, and is bounded
+    by 1."""
+    clock = Clock()
+    with listening(clock):
+        told = sf.measure(
+            "withstand", original, released, "none", seed=seed, reference=control,
+            attacks=tuple(names), seconds=_NO_END,
+        )  # fmt: skip
+    clock.stop()
+    return judged(told, clock)
+
+
+_NO_END = 1e6
+
+
+def judged(told: sf.Measurement, clock: Clock) -> list[Found]:
+    """Of each attack what it found, and what it took."""
+    found = []
+    for name, one in told.private["measurements"].items():
+        lower = [of.interval[0] for of in one.private["advantages"].values()]
+        upper = told.detail["attacks"][name]["upper"]
+        if one.detail.get("refuses"):
+            upper = 1.0
+        ends = max(lower, default=np.nan), upper
+        found.append(Found(name, one.detail["advantage"], *ends, *clock.spent[name]))
+    left = {**dict.fromkeys(told.detail.get("unfinished", ()), "failed")}
+    for name, why in {**told.detail["not_applicable"], **left}.items():
+        found.append(Found(name, failure=why.splitlines()[0]))
+    return found
 
 
 def suite() -> list[str]:
@@ -300,28 +336,28 @@ def speed(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
 
 def whole(given: argparse.Namespace, _: Peer | None) -> Iterator[Row]:
     """A row for each attack of ours at each size."""
-    names = given.attack or suite()
-    with tempfile.TemporaryDirectory(prefix="sfumato-red-team-") as place:
-        for records in (_WARM, *given.records):
-            release, control, more = _planned(records, Path(place))
-            for name in names:
-                gauge = Gauge()
-                try:
-                    with gauge:
-                        told = sf.attack(release, name, reference=control, **more.get(name, {}))
-                except SfumatoError as error:
-                    found = Found(name, failure=str(error).splitlines()[0])
-                else:
-                    detail = told.detail
-                    ends = min(detail["interval"][0], told.value), told.value
-                    found = Found(name, detail["advantage"], *ends, gauge.wall, gauge.cpu)
-                row = {"records": records, "contender": "Sfumato", **asdict(found)}
-                if records != _WARM:  # kernels are compiled on a few records
-                    print(json.dumps(row), file=sys.stderr, flush=True)
-                    yield row
+    for records in (_WARM, *given.records):  # kernels are compiled on a few records
+        warm = records == _WARM
+        with tempfile.TemporaryDirectory(prefix="sfumato-red-team-") as place:
+            release, control, other = _planned(records, Path(place))
+            asked = [
+                sf.method(name, given=[other]) if name == "composition" else name
+                for name in given.attack or suite()
+            ]
+            clock = Clock(None if warm else _told)
+            more: Row = {"reference": control, "seconds": _NO_END, "progress": clock}
+            found = sf.attack(release, attacks=asked, **more)
+            clock.stop()
+        if not warm:
+            for one in judged(found["withstand"], clock):
+                yield {"records": records, "contender": "Sfumato", **asdict(one)}
 
 
-def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, dict[str, Row]]:
+def _told(name: str, wall: float, cpu: float) -> None:
+    print(f"{name}: {wall:.1f} s, {cpu:.1f} CPU s", file=sys.stderr, flush=True)
+
+
+def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, str]:
     """A release of the register by a plan to which every attack applies, people who are not in it,
     and another release of the same people, of which `composition` is told."""
     people, control = (releases.patients(records, i).without([releases.PERSON]) for i in (0, 1))
@@ -338,7 +374,7 @@ def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, dict[str,
     other = sf.protect(people, sf.method("mondrian", k=7), seed=2**71, **bare)
     path = place / f"{records}.parquet"
     other.table.frame.write_parquet(path)
-    return release, control, {"composition": {"given": [str(path)]}}
+    return release, control, str(path)
 
 
 def _warm(names: Sequence[str]) -> None:
