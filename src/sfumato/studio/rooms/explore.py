@@ -37,8 +37,8 @@ def _page(asked: Asked) -> Markup:
         current = {"aria_current": "page"} if key == here else {}
         return tag("li", link(asked, f"explore?view={key}", words, **current))
 
-    tabs = tag("ul", *(tab(key, words) for key, (words, _) in _VIEWS.items()), class_="tabs")
-    return join((tag("nav", tabs, aria_label="Ways to explore"), _VIEWS[here][1](asked)))
+    tabs = tag("ul", *(tab(key, words) for key, (words, _) in _VIEWS.items()))
+    return join((tag("nav", tabs, class_="tabs", aria_label="Ways to explore"), _VIEWS[here][1](asked)))
 
 
 ROOM = Room(

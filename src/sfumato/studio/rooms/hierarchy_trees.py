@@ -57,7 +57,7 @@ def editor(asked: Asked, column: Chosen) -> Markup:
                        **({"aria_current": "true"} if n == level else {})))
         for n in range(1, levels + 1)
     ]  # fmt: skip
-    nav = tag("nav", tag("ul", *tabs, class_="tabs"), aria_label="Levels of the tree")
+    nav = tag("nav", tag("ul", *tabs), class_="tabs", aria_label="Levels of the tree")
     parts: list[object] = [tag("h2", "Group the values by hand"), nav if levels > 1 else ""]
     if levels:
         parts.append(_level(asked, column, rows, level))

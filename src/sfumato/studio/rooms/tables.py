@@ -53,7 +53,7 @@ def _page(asked: Asked) -> Markup:
         )
         for key, (title, _) in leaves.items()
     )
-    tabs = tag("nav", tag("ul", *items), class_="leaves", aria_label="Leaves of this room")
+    tabs = tag("nav", tag("ul", *items), class_="tabs", aria_label="Leaves of this room")
     return join((tabs, leaves[leaf][1](asked, document)))
 
 
