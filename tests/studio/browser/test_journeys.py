@@ -12,7 +12,7 @@ import pytest
 from sfumato.cli.app import run
 from sfumato.studio.desk import Desk
 from tests.studio.browser import journeys
-from tests.studio.browser.driving import Registers, Seat, Served
+from tests.studio.browser.driving import Registers, Seat
 
 MOST = 12
 """Actions from a file to a published release."""
