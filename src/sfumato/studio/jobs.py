@@ -243,9 +243,7 @@ def seen(plan: Path, text: str, only: str = "") -> list[Any]:
     except ValueError:
         return []
     sections = [
-        words
-        for name, words in document.items()
-        if name not in _ELSEWHERE and only in ("", name)
+        words for name, words in document.items() if name not in _ELSEWHERE and only in ("", name)
     ]
     found = []
     for name in [*dict.fromkeys(_texts(sections))][:_MOST_FILES]:
