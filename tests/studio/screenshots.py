@@ -31,13 +31,13 @@ class Pictures:
     def __init__(self, seat: Seat, folder: Path) -> None:
         self.seat, self.folder = seat, folder
 
-    def take(self, name: str, at: str = "") -> None:
-        """The window as it is, scrolled to what `at` finds."""
+    def take(self, name: str, at: str | int = 0) -> None:
+        """The window as it is, scrolled to what `at` finds, or by as many pixels."""
         page = self.seat.page
-        if at:
+        if isinstance(at, str):
             page.locator(at).first.evaluate("e => e.scrollIntoView({block: 'start', behavior: 'instant'})")
         else:
-            page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+            page.evaluate("at => scrollTo({top: at, behavior: 'instant'})", at)
         path = self.folder / f"studio-{name}.png"
         page.screenshot(path=path, animations="disabled", caret="hide")
         smaller(path)
@@ -60,15 +60,17 @@ def play(seat: Seat, data: Path, pictures: Pictures) -> None:
 
     def look(name: str) -> None:
         if name == "dropped":
-            pictures.take("data")
+            pictures.take("data", "#questions")
             seat.page.emulate_media(color_scheme="dark")
             pictures.take("dark")
             seat.page.emulate_media(color_scheme="light")
         elif name == "refused":
             pictures.take("protect", "#run")
         elif name == "hierarchies":
-            pictures.take("hierarchies", "#groups-form")
-        elif name in ("explore", "tables", "publish"):
+            pictures.take("hierarchies", "h2:has-text('Group the values')")
+        elif name == "explore":
+            pictures.take(name, 150)
+        elif name in ("tables", "publish"):
             pictures.take(name)
 
     root = seat.served.root

@@ -67,6 +67,8 @@ def newcomer(seat: Seat, file: Path, look: Look = nobody) -> Desk:
     seat.click("Do this and try again").idle()
     look("released")
     seat.click("publish it", role="link")
+    report = seat.page.frame_locator("iframe.report")
+    report.get_by_role("heading", level=1).wait_for()
     look("publish")
     seat.click("Write the release").idle()
     look("written")

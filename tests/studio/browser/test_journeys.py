@@ -59,7 +59,7 @@ def test_a_newcomer_publishes(seat: Seat, tmp_path: Path) -> None:
     seen: dict[str, str] = {}
 
     def look(name: str) -> None:
-        seen[name] = seat.words
+        seen[name] = seat.accessible().words
 
     desk = journeys.newcomer(seat, file, look)
     assert len(seat.actions) <= MOST, seat.actions
@@ -77,7 +77,7 @@ def test_a_statistician_chooses(seat: Seat, people: Registers, tmp_path: Path) -
     seen: dict[str, str] = {}
 
     def look(name: str) -> None:
-        seen[name] = seat.words
+        seen[name] = seat.accessible().words
 
     journeys.statistician(seat, desk, look)
     step = next(one for one in desk.plan.steps if one.use.name == "full-domain")
@@ -100,7 +100,7 @@ def test_a_maker_of_tables_publishes(seat: Seat, people: Registers, tmp_path: Pa
     seen: dict[str, str] = {}
 
     def look(name: str) -> None:
-        seen[name] = seat.words
+        seen[name] = seat.accessible().words
 
     desk = journeys.table_maker(seat, records, look)
     assert desk.plan.table is not None
