@@ -84,13 +84,13 @@ def test_a_statistician_chooses(seat: Seat, people: Registers, tmp_path: Path) -
     assert dict(step.use.levels or {}) == {"age": 4, "sex": 0, "zip": 3, "admission_type": 0}
     trials = [job for job in desk.jobs if job.kind == "protect"]
     assert [job.state for job in trials] == ["done"] * 3, [job.error for job in trials]
-    for text in ("Side by side", "trial 1", "trial 2", "trial 3", "t-closeness"):
-        assert text in seen["compared"]
+    assert "Side by side" in seen["compared"]
+    assert seat.page.locator("#compared table").first.locator("thead th").count() == 4
     source = desk.plan.columns["admission_type"].poset
     assert source is not None
     assert "not planned" in str(source.to_plan())
     # The node that was chosen in the picture is what the second trial published.
-    assert "admission_type = 2" in trials[1].asked["text"]
+    assert "admission_type = 1" in trials[1].asked["text"]
     found = trials[0].folder
     same_bytes(desk, found / "release", found / "release.private", tmp_path / "elsewhere")
 
