@@ -13,7 +13,7 @@ from sfumato.cli.app import run
 from sfumato.release.staging import private_path
 from sfumato.studio.desk import Desk
 from tests.studio.browser import journeys
-from tests.studio.browser.driving import Registers, Seat, Served
+from tests.studio.browser.driving import Registers, Seat
 
 MOST = 12
 """Actions from a file to a published release."""
