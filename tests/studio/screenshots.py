@@ -25,19 +25,26 @@ _SEEDED = "import secrets\nsecrets.randbits = lambda bits: 20260501 << 70\n"
 """What every process of the studio does first: the seeds of trials are not drawn."""
 
 
+_FRAMES = "() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"
+
+
 class Pictures:
     """Pictures of the pages that a seat is on."""
 
     def __init__(self, seat: Seat, folder: Path) -> None:
         self.seat, self.folder = seat, folder
 
-    def take(self, name: str, at: str | int = 0) -> None:
+    def take(self, name: str, at: str | int | None = 0) -> None:
         """The window as it is, scrolled to what `at` finds, or by as many pixels."""
         page = self.seat.page
         if isinstance(at, str):
-            page.locator(at).first.evaluate("e => e.scrollIntoView({block: 'start', behavior: 'instant'})")
-        else:
+            page.locator(at).first.evaluate(
+                "e => e.scrollIntoView({block: 'start', behavior: 'instant'})"
+            )
+        elif at is not None:
             page.evaluate("at => scrollTo({top: at, behavior: 'instant'})", at)
+        # What comes into sight is laid out with the next frame.
+        page.evaluate(_FRAMES)
         path = self.folder / f"studio-{name}.png"
         page.screenshot(path=path, animations="disabled", caret="hide")
         smaller(path)
@@ -60,7 +67,7 @@ def play(seat: Seat, data: Path, pictures: Pictures) -> None:
 
     def look(name: str) -> None:
         if name == "dropped":
-            pictures.take("data", "#questions")
+            pictures.take("data", "section.card:has(#questions)")
             seat.page.emulate_media(color_scheme="dark")
             pictures.take("dark")
             seat.page.emulate_media(color_scheme="light")
@@ -70,7 +77,9 @@ def play(seat: Seat, data: Path, pictures: Pictures) -> None:
             pictures.take("hierarchies", "h2:has-text('Group the values')")
         elif name == "explore":
             pictures.take(name, 150)
-        elif name in ("tables", "publish"):
+        elif name == "tables":
+            pictures.take(name, None)
+        elif name == "publish":
             pictures.take(name)
 
     root = seat.served.root
@@ -117,12 +126,7 @@ def main() -> None:
                 browser = made.chromium.launch(executable_path=chromium(), args=[*flags()])
                 seats = Seats(browser)
                 seat = seats.seat(served, viewport={"width": given.width, "height": HEIGHT})
-                try:
-                    play(seat, aside, Pictures(seat, given.folder))
-                except BaseException:
-                    seat.page.screenshot(path="/tmp/stj/failed.png", full_page=True)
-                    shutil.copytree(root, "/tmp/stj/failed", dirs_exist_ok=True)
-                    raise
+                play(seat, aside, Pictures(seat, given.folder))
                 seats.close()
                 seats.check()
                 browser.close()

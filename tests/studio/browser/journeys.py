@@ -132,14 +132,14 @@ def group(seat: Seat, values: tuple[str, ...], name: str) -> None:
 def table_maker(seat: Seat, desk: Desk, look: Look = nobody) -> Desk:
     """Publishes tables: from the records to one whose sensitive cells are hidden, and proved."""
     page = seat.page
-    seat.go(desk, "tables").tick(page.get_by_label("zip", exact=True))
+    seat.go(desk, "tables").tick(page.get_by_label("diagnosis", exact=True))
     seat.tick(page.get_by_label("admission_type", exact=True))
     seat.choose("What its cells tell", "charges")
     seat.click("Draft the table's plan").idle()
     look("rules")
-    seat.choose("Another rule", "minimum-frequency").click("Add it")
+    seat.choose("Another rule", "dominance").click("Add it")
     seat.click("Protect the table").idle()
-    page.locator(".peek").first.hover()
+    page.locator(".peek").nth(5).hover()
     look("tables")
     page.mouse.move(0, 0)
     seat.room("Publish").idle()
