@@ -19,7 +19,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv studio spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
+.PHONY: help venv studio studio-images spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
 	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor bench-studio docs lock sbom clean
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make property 10,000 small tables by every method and criterion, recounted (CASES=10000 SEED=1)"
 	@echo "make soak     releases killed, raced, interrupted and out of disk, for an hour (SECONDS=3600 SEED=1)"
 	@echo "make soak-studio  an hour of scripted use of the studio, and how much memory it keeps (SECONDS=3600)"
+	@echo "make studio-images  the pictures of docs/studio.md, from a journey in Chromium"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -273,6 +274,9 @@ docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue
 	$(BIN)/python -m sfumato.cli.reference docs/reference
 	$(BIN)/python -m tests.docs.make_seeds
+
+studio-images: .venv/.installed
+	$(BIN)/python -m tests.studio.screenshots docs/images
 
 lock:
 	$(PYTHON) -m tests.supply.lock $(if $(UPGRADE),--upgrade)

@@ -14,6 +14,7 @@ from sfumato.data.io import write
 from sfumato.studio.desk import Desk
 from tests.contract.hostile import SHOWN, hostile
 from tests.studio.browser.driving import ROOMS, Registers, Seats, Served, answers
+from tests.studio.trials import PLAN, people
 
 _FOREIGN = """<!DOCTYPE html><html lang="en"><title>elsewhere</title><body>
 <form id="send" method="post" action="{undo}"><input name="back" value="x"></form>
@@ -148,6 +149,31 @@ def test_hostile_columns_are_text(seats: Seats, served: Served, which: int) -> N
         assert seat.page.locator("script").count() == 1, room
         content = seat.page.content()
         assert not any(sign in content for sign in SHOWN), room
+
+
+def test_a_release_of_hostile_names_is_text(seats: Seats, served: Served) -> None:
+    """All rooms when there is a release in them, and what is published of it."""
+    folder = served.root / "hostile-released"
+    folder.mkdir()
+    people().write_csv(folder / "people.csv")
+    desk = Desk(folder / "<i>plan.toml")
+    desk.path.write_text(PLAN, encoding="utf-8")
+    seat = seats.seat(served).go(desk, "protect").click("Try the plan").idle()
+    assert "every requirement is met" in seat.words
+    seat.room("Publish").click("Write the release").idle()
+    assert "The release is written" in seat.words
+    for room in ROOMS:
+        seat.go(desk, room).idle()
+        leaves = seat.page.locator(".tabs a:not([aria-current])")
+        for place in ("", *leaves.evaluate_all("all => all.map(one => one.href)")):
+            if place:
+                seat.page.goto(place)
+                seat.idle()
+            assert seat.page.locator("script").count() == 1, seat.page.url
+            assert seat.page.locator("main b, main i, [onerror]").count() == 0, seat.page.url
+    report = (folder / "release" / "report.html").read_text(encoding="utf-8")
+    assert "<b>x" not in report
+    assert "<i>n</i>" not in report
 
 
 def test_the_page_cannot_reach_out(seats: Seats, served: Served, registers: Registers) -> None:

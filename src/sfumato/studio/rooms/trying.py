@@ -283,11 +283,15 @@ def _title(change: str) -> str:
     ('mdav instead of mondrian', 'One more step: mdav')
     >>> _title("steps.2: k = 25")
     'Step 2: k = 25'
+    >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
+    'Step 3 itself keeps l-diversity'
     """
     if found := re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change):
         return f"{found[1]} instead of {found[2]}"
     if found := re.match(r'one more step: use = "([a-z0-9-]+)"', change):
         return f"One more step: {found[1]}"
+    if found := re.match(r'steps\.(\d+): criteria = \[\{ use = "([a-z0-9-]+)"[^\]]*\]$', change):
+        return f"Step {found[1]} itself keeps {found[2]}"
     plain = re.sub(r"\bsteps\.(\d+):", r"step \1:", change)
     return clipped(plain[:1].upper() + plain[1:], 120)
 
