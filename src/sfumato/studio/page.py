@@ -149,9 +149,13 @@ def _plan(asked: Asked) -> Markup:
     about = "What you do here is written there, and it is all that `sfumato protect` needs."
     return tag(
         "aside",
-        tag("h2", "The plan"),
-        tag("p", about, class_="small"),
-        *inside,
+        tag(
+            "div",
+            tag("h2", "The plan"),
+            tag("p", about, class_="small"),
+            *inside,
+            class_="beside",
+        ),
         id="plan",
         aria_label="The plan",
     )

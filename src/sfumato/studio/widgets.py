@@ -61,6 +61,18 @@ def link(asked: Asked, place: str, words: object, **attributes: str) -> Markup:
     return tag("a", words, href=f"/plan/{asked.desk.key}/{place}", **attributes)
 
 
+def tabs(
+    asked: Asked, items: Iterable[Option], here: str, *, label: str = "Parts of this room"
+) -> Markup:
+    """The parts of a room, each with its place and its words: links, of which one is where one is.
+    `here` is the place that is shown."""
+    shown = []
+    for place, words in items:
+        current = {"aria_current": "page"} if place == here else {}
+        shown.append(tag("li", link(asked, place, words, **current)))
+    return tag("nav", tag("ul", *shown), class_="tabs", aria_label=label)
+
+
 def where(asked: Asked, place: str) -> str:
     """The address of a page or file of the same plan."""
     return f"/plan/{asked.desk.key}/{place}"

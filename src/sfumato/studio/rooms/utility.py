@@ -12,9 +12,9 @@ from ...release.report.report import legend
 from ...texts import one_line
 from ..asked import Asked, Room
 from ..tasks.utility import KEPT
-from ..widgets import button, card, field, link, notice, private, select, stored, work
+from ..widgets import button, card, field, link, notice, private, select, stored, tabs, work
 from . import utility_measures, utility_pairs
-from .trials import Trial, asking, cards_of, kept_along, standing, tables_only, tabs, trial
+from .trials import Trial, asking, cards_of, kept_along, standing, tables_only, trial
 
 _PARTS = (
     ("columns", "By column"),
@@ -49,10 +49,11 @@ def _page(asked: Asked) -> Markup:
         "model": utility_measures.model,
         "any": utility_measures.any_measure,
     }[here]
+    items = [(f"utility?part={name}", words) for name, words in _PARTS]
     return join(
         (
             standing(asked, found),
-            tabs(asked, "utility", "part", _PARTS, here),
+            tabs(asked, items, f"utility?part={here}"),
             private(
                 "Private: the original's exact figures are shown here. They are for you alone."
             ),
