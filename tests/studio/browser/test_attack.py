@@ -204,3 +204,28 @@ def test_downloads_and_pages_are_not_kept(
     assert headers["referrer-policy"] == "same-origin"
     assert "script-src 'self'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_plan_of_others_is_asked_about_before_it_reaches_out(
+    seats: Seats, served: Served
+) -> None:
+    secret = served.root.parent / f"{served.root.name}-reached.csv"
+    secret.write_text("who,what\n" + "neighbour,secret\n" * 20)
+    folder = served.root / "sent"
+    folder.mkdir()
+    desk = Desk(folder / "plan.toml")
+    desk.path.write_text(
+        f'[input]\npath = "../../{secret.name}"\n[columns]\nwho = "quasi"\n[output]\npath = "out"\n'
+    )
+    seat = seats.seat(served)
+    seat.page.goto(f"{served.origin}/files?folder={folder.name}")
+    seat.click("plan.toml").idle()
+    for room in ROOMS:
+        seat.go(desk, room)
+        assert "reaches outside of the folder" in seat.words, room
+        assert str(secret) in seat.words
+        assert "neighbour" not in seat.page.content()
+    assert not desk.room.exists()
+    seat.go(desk, "data").click("Let it read them").idle()
+    assert "reaches outside" not in seat.words
+    assert desk.last("columns") is not None
