@@ -270,7 +270,7 @@ class _Field:
             )
             for i, name in enumerate(names)
         )
-        inside = tag("fieldset", tag("legend", f"{self.label}: which?"), *boxes, class_="columns")
+        inside = tag("fieldset", tag("legend", f"{self.label}: which?"), *boxes, class_="boxes")
         shown = ", ".join(clipped(name, 40) for name in chosen[:6]) or (
             "all that suit" if self.name == "columns" else "none"
         )

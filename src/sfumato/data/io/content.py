@@ -164,6 +164,7 @@ def untyped(parsed: Parsed, end: Endpoint, asked: Asked) -> Content:
         delimiter=parsed.dialect.delimiter,
         formats=asked.dates,
         sentinels=by_column(asked.sentinels, parsed.frame.columns, end.label),
+        sheet=sheet,
     )
     decided = {k: v for k, v in reading.decided.items() if not sheet or k not in _MARKS}
     if not parsed.header or (

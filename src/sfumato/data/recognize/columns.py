@@ -39,6 +39,7 @@ _ADDRESSED = (
 _MOSTLY_OWN = 0.6
 _MANY_WORDS, _MANY_WORDS_SPREAD = 50, 0.2
 _HOUSEHOLDS = 0.08
+_MANY_NUMBERS = 20
 _NUMBERS = frozenset(
     (
         *("telephone", "fax", "national-number", "health-number", "record-number", "account"),
@@ -188,7 +189,8 @@ def _by_spread(view: View) -> Found | None:
     if view.kind == Kind.CONTINUOUS and is_normed(view):
         return _found(view, "weight", "its mean is one, as that of weights is", 0.5)
     if view.kind == Kind.CONTINUOUS or (view.textual and _is_amount(view)):
-        return _found(view, "measurement", "it holds numbers with many values", 0.5)
+        many = " with many values" if view.distinct > _MANY_NUMBERS else ""
+        return _found(view, "measurement", f"it holds numbers{many}", 0.5)
     if is_scale(view) and not view.named(COUNTED):
         return _found(view, "ordinal", "its numbers are the steps of a scale", 0.5)
     if view.textual and order_of(view.listed):

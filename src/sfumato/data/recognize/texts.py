@@ -117,6 +117,8 @@ def is_free_text(view: View, named: bool = False) -> bool:
         return True
     if not view.textual or len(view.texts) < (1 if named else 3):
         return False
+    if _within(view, named):
+        return True
     seen = _Prose(view, named)
     if seen.closed > 0.5 or _speaks_of_people(view) or _tells(view):
         return True  # categories are no sentences, however often these come back
@@ -130,6 +132,19 @@ def is_free_text(view: View, named: bool = False) -> bool:
         return False
     share = max(seen.long, seen.prose, seen.plain * (view.spread > 0.1))
     return share > (0.3 if named else 0.6)
+
+
+_MAIL = dict(FORMS)["e-mail"]
+_CALLED = r"(?:^|[^\d.,])(?:\+\d{1,3}|0\d{2,4})[ ()/-]+\d{2,}(?:[ /-]?\d{2,})+"
+
+
+def _within(view: View, named: bool) -> bool:
+    """Whether an address or, in a column of remarks, a number to call stands among other words:
+    however often the remark comes back, it points to somebody."""
+    among = rf"{_MAIL}\s+\S|\S\s+{_MAIL}"
+    if bool(view.texts.str.contains(among).any()):
+        return True
+    return named and bool(view.texts.str.contains(rf"\p{{L}}.*{_CALLED}").any())
 
 
 _TOLD = (

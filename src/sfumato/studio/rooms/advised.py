@@ -117,7 +117,7 @@ def _control(one: Question, purpose: Purpose, roles: Mapping[str, Any]) -> Marku
         )
         legend = tag("legend", one.asks)
         return tag("fieldset", legend, tag("p", one.reason, class_="hint"), *boxes,
-                   class_="columns")  # fmt: skip
+                   class_="boxes")  # fmt: skip
     if one.key == "target":
         options = [("", "none"), *((name, clipped(name, 60)) for name in open_)]
         return field(one.asks, select(id, options, one.unchanged["target"], id=id), one.reason,

@@ -202,12 +202,14 @@ def failed(asked: Asked, job: Job, action: str) -> Markup:
     file = Path(str(job.words.get("source", ""))) if job.words.get("source") else source(asked.desk)
     given = job.words.get("input") or section(asked.desk.text, "input")
     parts = parts_left(job)
-    head = "Which part of it?" if parts[1] else "How is the file to be read?"
+    # Where a part was named already, something else is wrong.
+    open_ = bool(parts[1]) and not given.get(parts[0])
+    head = "Which part of it?" if open_ else "How is the file to be read?"
     about = (
         "The file holds several tables: choose one."
-        if parts[1]
+        if open_
         else "What is left open is found out. If the file is damaged, save it anew and try again."
     )
     inside = reading_form(asked, action, file, given, parts, words="Try again")
-    told = Markup("") if parts[1] else work(asked, job)
+    told = Markup("") if open_ else work(asked, job)
     return join((told, tag("section", tag("h2", head), tag("p", about), inside, class_="card")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import PlanError
 from ...release.report.parts import Markup, join, tag
 from ..asked import Asked, Room
-from ..widgets import link, notice
+from ..widgets import link, notice, tabs
 from . import explore_lattice, explore_map, explore_trials
 
 _VIEWS = {
@@ -33,12 +33,8 @@ def _page(asked: Asked) -> Markup:
         )
     here = wanted if wanted in _VIEWS else "map"
 
-    def tab(key: str, words: str) -> Markup:
-        current = {"aria_current": "page"} if key == here else {}
-        return tag("li", link(asked, f"explore?view={key}", words, **current))
-
-    tabs = tag("ul", *(tab(key, words) for key, (words, _) in _VIEWS.items()), class_="tabs")
-    return join((tag("nav", tabs, aria_label="Ways to explore"), _VIEWS[here][1](asked)))
+    items = [(f"explore?view={key}", words) for key, (words, _) in _VIEWS.items()]
+    return join((tabs(asked, items, f"explore?view={here}"), _VIEWS[here][1](asked)))
 
 
 ROOM = Room(

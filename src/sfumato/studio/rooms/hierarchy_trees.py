@@ -31,10 +31,10 @@ from ..widgets import (
     field,
     form,
     hidden,
-    link,
     lone,
     notice,
     select,
+    tabs,
     text_field,
     where,
 )
@@ -52,12 +52,9 @@ def editor(asked: Asked, column: Chosen) -> Markup:
         return _beginning(asked, column)
     levels = len(rows[0]) - 2
     level = min(max(asked.number("level", 1), 1), max(levels, 1))
-    tabs = [
-        tag("li", link(asked, f"hierarchies?column={column.place}&level={n}", f"Level {n}",
-                       **({"aria_current": "true"} if n == level else {})))
-        for n in range(1, levels + 1)
-    ]  # fmt: skip
-    nav = tag("nav", tag("ul", *tabs, class_="tabs"), aria_label="Levels of the tree")
+    place = f"hierarchies?column={column.place}&level="
+    items = [(f"{place}{n}", f"Level {n}") for n in range(1, levels + 1)]
+    nav = tabs(asked, items, f"{place}{level}", label="Levels of the tree")
     parts: list[object] = [tag("h2", "Group the values by hand"), nav if levels > 1 else ""]
     if levels:
         parts.append(_level(asked, column, rows, level))

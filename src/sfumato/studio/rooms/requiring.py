@@ -105,7 +105,7 @@ def _known_to(asked: Asked, given: Any) -> Markup:
         for i, n in enumerate(dict.fromkeys([*names, *chosen]))
     )
     legend = tag("legend", "Confidential columns that others may know all the same")
-    return tag("fieldset", legend, *boxes, class_="columns")
+    return tag("fieldset", legend, *boxes, class_="boxes")
 
 
 def keep_exposure(asked: Asked) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
@@ -11,9 +11,21 @@ from ...release.report.parts import Markup, join, tag
 from ..asked import Asked, Room
 from ..jobs import Job
 from ..tasks.risk import KEPT, SUDA
-from ..widgets import button, card, checkbox, details, form, link, notice, private, work
+from ..widgets import (
+    button,
+    card,
+    checkbox,
+    details,
+    form,
+    link,
+    notice,
+    private,
+    stored,
+    tabs,
+    work,
+)
 from . import risk_attacks, risk_people
-from .trials import Trial, cards_of, kept, standing, tables_only, tabs, trial
+from .trials import Trial, cards_of, kept, standing, tables_only, trial
 
 _PARTS = (("overview", "At a glance"), ("people", "Who is easiest to find"), ("attacks", "Attacks"))
 _CARRIED = (
@@ -30,13 +42,18 @@ def _page(asked: Asked) -> Markup:
     parts = _PARTS if found is not None else _PARTS[:2]
     if here not in dict(parts):
         here = "overview"
-    head = join((standing(asked, found), tabs(asked, "risk", "part", parts, here)))
+    head = join((standing(asked, found), _tabs(asked, parts, here)))
     if here == "people":
         return join((head, _people(asked, found, before)))
     if here == "attacks" and found is not None:
         return join((head, risk_attacks.part(asked, found, found.kept(KEPT))))
     shown = _file(asked, before) if found is None else _release(asked, found, found.kept(KEPT))
     return join((head, shown))
+
+
+def _tabs(asked: Asked, parts: Sequence[tuple[str, str]], here: str) -> Markup:
+    items = [(f"risk?part={name}", words) for name, words in parts]
+    return tabs(asked, items, f"risk?part={here}")
 
 
 def _assessed(asked: Asked) -> Job | None:
@@ -138,9 +155,9 @@ def _shown(told: Mapping[str, Any]) -> Markup:
         ("exposure", "Whom the columns give away"),
     ):
         if told.get(key):
-            parts.append(card(tag("h2", title), Markup(told[key])))
+            parts.append(card(tag("h2", title), stored(told[key])))
     if told.get("measures"):
-        measures = Markup(told["measures"])
+        measures = stored(told["measures"])
         parts.append(details("All measures of risk that were taken", card(measures), id="measures"))
     return join(parts)
 

@@ -16,7 +16,7 @@ from ...errors import InputError, ParameterError
 from ...release.report.parts import Markup, clipped, join, tag
 from ..asked import Asked, Room
 from ..desk import Desk
-from ..widgets import button, card, checkbox, field, form, link, notice, select
+from ..widgets import button, card, checkbox, field, form, link, notice, select, tabs
 from . import table_audit, table_compare, table_cube, table_setting, table_words
 
 _SPANS = ("nominal", "ordinal", "boolean", "text")
@@ -41,20 +41,12 @@ def _page(asked: Asked) -> Markup:
         "audit": ("Another tool's table", table_audit.page),
     }
     leaf = leaf if leaf in leaves else ""
-    items = (
-        tag(
-            "li",
-            link(
-                asked,
-                f"tables?show={key}" if key else "tables",
-                title,
-                **({"aria_current": "page"} if key == leaf else {}),
-            ),
-        )
-        for key, (title, _) in leaves.items()
-    )
-    tabs = tag("nav", tag("ul", *items), class_="leaves", aria_label="Leaves of this room")
-    return join((tabs, leaves[leaf][1](asked, document)))
+    items = [(_leaf(key), title) for key, (title, _) in leaves.items()]
+    return join((tabs(asked, items, _leaf(leaf)), leaves[leaf][1](asked, document)))
+
+
+def _leaf(key: str) -> str:
+    return f"tables?show={key}" if key else "tables"
 
 
 # --- in the plan of records ---

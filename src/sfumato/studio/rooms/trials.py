@@ -71,15 +71,6 @@ def tables_only(asked: Asked, what: str) -> Markup | None:
     )
 
 
-def tabs(asked: Asked, room: str, key: str, items: Sequence[tuple[str, str]], here: str) -> Markup:
-    """The parts of a room: links, of which one is where one is."""
-    shown = []
-    for name, words in items:
-        current = {"aria_current": "page"} if name == here else {}
-        shown.append(tag("li", link(asked, f"{room}?{key}={name}", words, **current)))
-    return tag("nav", tag("ul", *shown), class_="tabs", aria_label="Parts of this room")
-
-
 def asking(asked: Asked, room: str, *children: object, auto: bool = False, **more: str) -> Markup:
     """A form that only asks: what is chosen stands in the address, and nothing is changed."""
     own = {"data_auto": ""} if auto else {}

@@ -74,8 +74,9 @@ def interpret(
     delimiter: str = ",",
     formats: Mapping[str, Formats] | None = None,
     sentinels: Mapping[str, Sequence[Any]] | None = None,
+    sheet: bool = False,
 ) -> Reading:
-    """Type every column of a frame of text.
+    """Type every column of a frame of text, or of a sheet's cells.
 
     >>> raw = pl.DataFrame({"age": ["31", "40"], "zip": ["02139", "10001"], "pay": ["1,5", "2"]})
     >>> reading = interpret(raw, kinds={}, delimiter=";")
@@ -85,7 +86,7 @@ def interpret(
     reading = Reading(raw)
     if decimal is None and thousands in (".", ","):
         decimal = "," if thousands == "." else "."
-    marks = Marks(decimal, thousands, delimiter)
+    marks = Marks(decimal, thousands, delimiter, sheet)
     columns: dict[str, pl.Series] = {}
     found: dict[str, Found] = {}
     for series in raw:
@@ -371,7 +372,7 @@ def _as_declared(text: pl.Series, kind: Kind, marks: Marks, form: Formats | None
         if when is not None and when.values is not None:
             return when.values
         return text.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)
-    values = numbers.forced(text, marks.decimal, marks.thousands)
+    values = numbers.forced(text, marks.declared, marks.thousands)
     if kind == Kind.CONTINUOUS:
         values = values.cast(pl.Float64)
     if values.dtype.is_float():

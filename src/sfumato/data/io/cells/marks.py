@@ -19,6 +19,15 @@ class Marks:
     decimal: str | None = None
     thousands: str | None = None
     delimiter: str = ","
+    sheet: bool = False
+    """Whether the cells are those of a sheet: its numbers have points, and only its texts may have
+    commas."""
+
+    @property
+    def declared(self) -> str | None:
+        """The decimal mark of columns that are declared to be numbers. What a sheet holds as text
+        may be written with commas: "4502,52" in a column of text, as other programs export it."""
+        return None if self.sheet else self.decimal
 
 
 @dataclass(frozen=True)
