@@ -6,6 +6,7 @@ import secrets
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,13 @@ from pathlib import Path
 import uvicorn
 
 from ..errors import InputError, OutputError
+from .desk import Desk
 from .folder import Folder
 
 OWN = "127.0.0.1"
 _ANY = ("0.0.0.0", "::")
+_PACE = 0.2
+"""Seconds between two looks at a file that is being read."""
 
 
 def serve(
@@ -57,7 +61,7 @@ def serve(
         server.ready = lambda: threading.Thread(
             target=webbrowser.open, args=(own,), daemon=True
         ).start()
-    threading.Thread(target=warm, daemon=True).start()
+    threading.Thread(target=_warmed, args=(warm, desk), daemon=True).start()
     try:
         server.run(sockets=[taken])
     except KeyboardInterrupt:
@@ -65,6 +69,13 @@ def serve(
     finally:
         for one in folder.desks():
             one.jobs.end()
+
+
+def _warmed(warm: Callable[[], object], desk: Desk | None) -> None:
+    """Import what later pages need, once the file that somebody waits for is read."""
+    while desk is not None and not desk.text and desk.jobs.running():
+        time.sleep(_PACE)
+    warm()
 
 
 class _Server(uvicorn.Server):
