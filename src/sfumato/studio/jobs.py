@@ -110,6 +110,14 @@ class Job:
         return {"what": "starting", "done": 0, "of": 0, **_json(self.folder / FAR)}
 
     @property
+    def silent(self) -> float:
+        """Seconds since it last told how far it is."""
+        try:
+            return max(0.0, time.time() - (self.folder / FAR).stat().st_mtime)
+        except OSError:
+            return 0.0
+
+    @property
     def result(self) -> dict[str, Any]:
         """What came of it."""
         return _json(self.folder / FOUND)
