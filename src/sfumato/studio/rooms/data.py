@@ -31,10 +31,11 @@ _WIDE = 200
 def _page(asked: Asked) -> Markup:
     found = look(asked.desk)
     begin(asked.desk, found)
+    open_ = questions(asked, found) if found.found else Markup("")
     return join(
         (
-            _states(asked, found),
-            questions(asked, found) if found.found else "",
+            _states(asked, found, questions=bool(open_)),
+            open_,
             _columns(asked, found),
             _records(asked, found),
             _reading(asked, found),
@@ -46,7 +47,7 @@ def _page(asked: Asked) -> Markup:
 # --- what the page shows ---
 
 
-def _states(asked: Asked, found: Look) -> Markup:
+def _states(asked: Asked, found: Look, *, questions: bool) -> Markup:
     """What is known, and what is being found out."""
     parts: list[object] = []
     file = source(asked.desk)
@@ -67,7 +68,7 @@ def _states(asked: Asked, found: Look) -> Markup:
         return join(parts)
     if found.under_way is not None:
         parts.append(notice("The file is being read anew; this page shows what it finds."))
-    parts += [_figures(found), data_around.contents(asked, found)]
+    parts += [_figures(found), data_around.contents(found, questions=questions)]
     parts += [_checked(asked, found), _strangers(asked, found)]
     return join(parts)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from ...release.plan.doubts import asked as asks
 from ...release.report.parts import Markup, count, tag
 from ..asked import Asked
 from ..widgets import link, notice
 from .data_look import Look
 
 
-def contents(asked: Asked, found: Look) -> Markup:
+def contents(found: Look, *, questions: bool) -> Markup:
     """Where the parts of this long page are."""
     parts = [
-        ("questions", "Questions", any(asks(asked.desk.text, one.line) for one in found.questions)),
+        ("questions", "Questions", questions),
         ("columns", "Columns", bool(found.columns)),
         ("the-records", "The records", True),
         ("the-file", "How the file is read", True),
