@@ -1,6 +1,7 @@
 """The adviser beside an exhaustive grid over the same portfolio.
 
-    python benchmarks/advisor.py [--file Adult] [--seeds 5] [--workers 2] [--kept FOLDER]
+    python benchmarks/advisor.py [--file Adult] [--people 4000] [--seeds 5] [--workers 2]
+        [--kept FOLDER] [--alone] [--quick]
 
 The grid releases one half of the people by every plan of the portfolio and attacks each in full;
 in the order of their loss plans are then confirmed on the other half, until one stands. The adviser
@@ -8,7 +9,10 @@ searches as `sfumato advise` does, with the defaults, on the halves that each se
 choice loses is read off the grid, which is run once, with seed 0: `more` is by how much that is
 above the loss of the grid's best. Times are CPU seconds of all trials in processes of one thread;
 wall seconds beside them. With --kept a run that was stopped goes on where it was, and times are
-those of the trials when they were done. --quick asks whether everything runs.
+those of the trials when they were done. --people takes so many of each file, drawn at random once
+and for all; the titles say how many there were. --alone leaves the grid out, where it was run
+before: rows then say what the adviser takes and what that loses of both halves. --quick asks
+whether everything runs.
 """
 
 from __future__ import annotations
@@ -127,7 +131,7 @@ def grid(table: sf.Table, kept: Path | None, workers: int, quick: bool) -> Grid:
     return Grid(found, labels, best, ground.limit, cpu, time.monotonic() - began)
 
 
-def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: int) -> Row:
+def advised(table: sf.Table, of: Grid | None, seed: int, kept: Path | None, workers: int) -> Row:
     """What the adviser takes, beside what the grid says of it."""
     began = time.monotonic()
     found = sf.advise(table, seed=seed, journal=kept, workers=workers)
@@ -141,7 +145,7 @@ def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: in
     if not found.plans:
         return row
     first = found.plans[0]
-    beside = of.figures.get(first.label)
+    beside = None if of is None else of.figures.get(first.label)
     return row | {
         "chosen": first.label,
         "loss": first.figures.loss,
@@ -149,7 +153,7 @@ def advised(table: sf.Table, of: Grid, seed: int, kept: Path | None, workers: in
         "risk": first.figures.risk,
         "risk confirmed": None if first.confirmed is None else first.confirmed.risk,
         "grid": None if beside is None else beside.loss,
-        "stands": beside is not None and beside.kept(of.limit, False),
+        "stands": of is not None and beside is not None and beside.kept(of.limit, False),
     }
 
 
@@ -196,7 +200,9 @@ def main() -> None:
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--people", type=int, help="so many of each file, drawn at random")
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--alone", action="store_true", help="the adviser without the grid")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     if given.kept is not None:
@@ -205,15 +211,25 @@ def main() -> None:
         table = FILES[name]()
         if given.quick:
             table = table.take(np.arange(2_000))
+        elif given.people and given.people < table.height:
+            some = np.random.default_rng(0).permutation(table.height)[: given.people]
+            table = table.take(np.sort(some))
 
+        # Trials are noted by what they were tried on: other people have other lines.
         def kept(what: str, name: str = name) -> Path | None:
             return None if given.kept is None else given.kept / f"{name}{what}.jsonl"
 
-        of = grid(table, kept(""), given.workers, given.quick)
-        rows = [
-            advised(table, of, seed, kept(f" {seed}"), given.workers) for seed in range(given.seeds)
-        ]
-        print(told(name, of, rows), by_method(name, of), flush=True)
+        said = f"{name} ({table.height:,} x {len(table.names)})"
+        of = None
+        if not given.alone:
+            of = grid(table, kept(""), given.workers, given.quick)
+            print(by_method(said, of), flush=True)
+        rows = []
+        for seed in range(given.seeds):
+            rows.append(advised(table, of, seed, kept(f" {seed}"), given.workers))
+            print(rows[-1], flush=True)  # a run may be stopped before its table
+        if of is not None:
+            print(told(said, of, rows), flush=True)
 
 
 if __name__ == "__main__":

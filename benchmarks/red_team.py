@@ -10,11 +10,14 @@ verdicts  Every release of `red_team_releases.py` under each seed. A release is 
     upper bound of an attack's advantage exceeds 0.05, by any attack. Of ours the bounds are
     corrected for their number (Holm). Of anonymeter it is the upper end of its 95 % interval,
     uncorrected; since few attempts alone make that wide, "shown" counts the seeds in which some
-    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does.
+    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does. A run
+    that was stopped goes on from its --json FILE.
 speed  CPU seconds of singling-out, linkability and inference beside anonymeter's evaluators on the
     same release: sums over one and several columns, and over the confidential columns. anonymeter
     attacks 2,000 people of the data and 2,000 others.
-suite  Wall and CPU seconds of every attack of ours.
+suite  Wall and CPU seconds of every attack of ours (or of --attack NAME), tried by `withstand` on
+    classes of five with three diagnoses and noise on two columns, so that every attack applies;
+    `composition` is given a second release of the same people.
 
 anonymeter reads numbers and words only: of a generalized release it is given the middles of
 intervals, and a member's value where a class has several. It has no identifier, which would be
@@ -29,8 +32,9 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +42,11 @@ import numpy as np
 import red_team_releases as releases
 import show
 from environment import HERE, ROOT, PeersUnavailableError, peers_python, run
-from gauge import Gauge
+from gauge import cpu_seconds
 
 import sfumato as sf
 from sfumato.attacks.controlled import LIMIT, ControlledAttack
-from sfumato.errors import SfumatoError
-from sfumato.kernels.statistics.advantage import Advantage, holm
+from sfumato.progress import listening
 from sfumato.registry import entries
 
 COMPARED = ("singling-out", "linkability", "inference")
@@ -72,6 +75,34 @@ class Found:
     failure: str = ""
 
 
+class Clock:
+    """Wall and CPU seconds of each attack that `withstand` tries, by what it reports."""
+
+    def __init__(self, tell: Callable[[str, float, float], None] | None = None) -> None:
+        self.spent: dict[str, tuple[float, float]] = {}
+        self._tell = tell
+        self._name, self._began = "", (0.0, 0.0)
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        if what.startswith(_BEGINS):
+            self.stop()
+            self._name = what.removeprefix(_BEGINS)
+            self._began = time.perf_counter(), cpu_seconds()
+
+    def stop(self) -> None:
+        """The last attack has ended."""
+        if self._name:
+            now = time.perf_counter(), cpu_seconds()
+            spent = now[0] - self._began[0], now[1] - self._began[1]
+            self.spent[self._name] = spent
+            if self._tell:
+                self._tell(self._name, *spent)
+        self._name = ""
+
+
+_BEGINS = "attacking by "
+
+
 def ours(
     original: sf.Table,
     released: sf.Table,
@@ -79,28 +110,36 @@ def ours(
     seed: int,
     names: Sequence[str] = (),
 ) -> list[Found]:
-    """Every attack with a control (or those named) on a release beside people held out; the upper
-    bounds are corrected over all ways in which anything was tried, as `withstand` does. What was
-    tried on too few has shown nothing, and is bounded by 1."""
-    found: dict[str, Found] = {}
-    tried: list[tuple[str, Advantage]] = []
-    for name in names or suite():
-        gauge = Gauge()
-        try:
-            with gauge:
-                told = sf.measure(name, original, released, "none", seed=seed, reference=control)
-        except SfumatoError as error:
-            found[name] = Found(name, failure=str(error).splitlines()[0])
-            continue
-        of = list(told.private["advantages"].values())
-        lower = max(one.interval[0] for one in of)
-        upper = 1.0 if told.detail.get("refuses") else 0.0
-        worst = told.detail["advantage"]
-        found[name] = Found(name, worst, lower, upper, gauge.wall, gauge.cpu)
-        tried += [(name, one) for one in of]
-    for (name, _), bound in zip(tried, holm([one for _, one in tried], LIMIT), strict=True):
-        found[name] = replace(found[name], upper=min(max(found[name].upper, bound), 1.0))
-    return list(found.values())
+    """Every attack with a control (or those named) on a release beside people held out, as
+    `withstand` tries and judges them. What was tried on too few has shown nothing, and is bounded
+    by 1."""
+    clock = Clock()
+    with listening(clock):
+        told = sf.measure(
+            "withstand", original, released, "none", seed=seed, reference=control,
+            attacks=tuple(names), seconds=_NO_END,
+        )  # fmt: skip
+    clock.stop()
+    return judged(told, clock)
+
+
+_NO_END = 1e6
+
+
+def judged(told: sf.Measurement, clock: Clock) -> list[Found]:
+    """Of each attack what it found, and what it took."""
+    found = []
+    for name, one in told.private["measurements"].items():
+        lower = [of.interval[0] for of in one.private["advantages"].values()]
+        upper = told.detail["attacks"][name]["upper"]
+        if one.detail.get("refuses"):
+            upper = 1.0
+        ends = max(lower, default=np.nan), upper
+        found.append(Found(name, one.detail["advantage"], *ends, *clock.spent[name]))
+    left = {**dict.fromkeys(told.detail.get("unfinished", ()), "failed")}
+    for name, why in {**told.detail["not_applicable"], **left}.items():
+        found.append(Found(name, failure=why.splitlines()[0]))
+    return found
 
 
 def suite() -> list[str]:
@@ -170,21 +209,54 @@ def _read(answer: Row) -> Found:
 
 
 def verdicts(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
-    """A row for each release, seed, contender and attack."""
+    """A row for each release, seed, contender and attack; what the file of an earlier run holds is
+    not made again."""
+    kept = Path(given.json) if given.json else None
+    rows: list[Row] = []
+    if kept and kept.exists():
+        rows = json.loads(kept.read_text(encoding="utf-8"))
+    known = {tuple(row[key] for key in ABOUT) for row in rows}
     for population in given.population or releases.POPULATIONS:
-        tasks = tasks_of(population)
         for seed in range(given.seeds):
-            print(f"{population}, seed {seed}", file=sys.stderr)
-            made = list(releases.cases(population, given.records[0], seed))
-            found = [("Sfumato", case, ours(*_given(case), seed)) for case in made]
-            if peer and seed < given.peer_seeds:
-                answers = peer.answers([(case, seed) for case in made], tasks, given.limit)
-                pairs = zip(made, answers, strict=True)
-                found += [("anonymeter", case, answer) for case, answer in pairs]
-            for contender, case, results in found:
-                about = {"population": population, "release": case.name, "seed": seed}
-                for one in results:
-                    yield {**about, "contender": contender, **asdict(one)}
+            for contender in ["Sfumato"] + ["anonymeter"] * (seed < given.peer_seeds):
+                asked = (population, seed, contender)
+                left = [name for name in releases.RELEASES if (*asked, name) not in known]
+                if not left or (contender == "anonymeter" and not peer):
+                    continue
+                print(*asked, file=sys.stderr, flush=True)
+                made = releases.cases(population, given.records[0], seed, left)
+                judged = _by_us(made, seed)
+                if contender == "anonymeter":
+                    judged = _by(peer, made, asked, given.limit)
+                for name, results in judged:
+                    about = dict(zip(ABOUT, (*asked, name), strict=True))
+                    rows += [{**about, **asdict(one)} for one in results]
+                    if kept:
+                        _write(kept, rows)
+    yield from rows
+
+
+ABOUT = ("population", "seed", "contender", "release")
+"""What a verdict is about."""
+
+
+def _by_us(made: Iterable[releases.Case], seed: int) -> Iterator[tuple[str, list[Found]]]:
+    for case in made:
+        yield case.name, ours(*_given(case), seed)
+
+
+def _by(
+    peer: Peer | None, made: Iterable[releases.Case], asked: tuple[str, int, str], limit: float
+) -> Iterator[tuple[str, list[Found]]]:
+    """All releases of a seed in one process."""
+    assert peer is not None
+    cases = list(made)
+    answers = peer.answers([(case, asked[1]) for case in cases], tasks_of(asked[0]), limit)
+    yield from zip([case.name for case in cases], answers, strict=True)
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
 def _given(case: releases.Case) -> tuple[sf.Table, sf.Table, sf.Table]:
@@ -264,13 +336,45 @@ def speed(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
 
 def whole(given: argparse.Namespace, _: Peer | None) -> Iterator[Row]:
     """A row for each attack of ours at each size."""
-    _warm(suite())
-    for records in given.records:
-        for case in releases.cases("register", records, 0, ["copies"]):
-            for name in suite():
-                print(f"{records} {name}", file=sys.stderr)
-                for found in ours(*_given(case), 0, [name]):
-                    yield {"records": records, "contender": "Sfumato", **asdict(found)}
+    for records in (_WARM, *given.records):  # kernels are compiled on a few records
+        warm = records == _WARM
+        with tempfile.TemporaryDirectory(prefix="sfumato-red-team-") as place:
+            release, control, other = _planned(records, Path(place))
+            asked = [
+                sf.method(name, given=[other]) if name == "composition" else name
+                for name in given.attack or suite()
+            ]
+            clock = Clock(None if warm else _told)
+            more: Row = {"reference": control, "seconds": _NO_END, "progress": clock}
+            found = sf.attack(release, attacks=asked, **more)
+            clock.stop()
+        if not warm:
+            for one in judged(found["withstand"], clock):
+                yield {"records": records, "contender": "Sfumato", **asdict(one)}
+
+
+def _told(name: str, wall: float, cpu: float) -> None:
+    print(f"{name}: {wall:.1f} s, {cpu:.1f} CPU s", file=sys.stderr, flush=True)
+
+
+def _planned(records: int, place: Path) -> tuple[sf.Release, sf.Table, str]:
+    """A release of the register by a plan to which every attack applies, people who are not in it,
+    and another release of the same people, of which `composition` is told."""
+    people, control = (releases.patients(records, i).without([releases.PERSON]) for i in (0, 1))
+    numbers = ["glucose", "charges"]
+    diverse = sf.method("l-diversity", column="diagnosis", l=3)
+    plan = sf.Plan(
+        steps=(
+            sf.Step(sf.method("mondrian", k=5, criteria=[diverse])),
+            sf.Step(sf.method("noise", columns=numbers)),
+        )
+    )
+    bare: Row = {"require": {"exposure": False}, "measures": ()}
+    release = sf.protect(people, plan, seed=2**70, **bare)
+    other = sf.protect(people, sf.method("mondrian", k=7), seed=2**71, **bare)
+    path = place / f"{records}.parquet"
+    other.table.frame.write_parquet(path)
+    return release, control, str(path)
 
 
 def _warm(names: Sequence[str]) -> None:
@@ -315,6 +419,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--peer-seeds", type=int, default=20, help="so many of them for anonymeter")
     parser.add_argument("--records", type=int, action="append")
+    parser.add_argument("--attack", action="append", choices=suite(), help="of suite: this one")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one process")
     parser.add_argument("--quick", action="store_true", help="few records, one seed")
     parser.add_argument("--skip-peers", action="store_true", help="Sfumato alone")
@@ -335,7 +440,7 @@ def main() -> None:
     if peer:
         print("", peer.versions, sep="\n")
     if given.json:
-        Path(given.json).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        _write(Path(given.json), rows)
 
 
 if __name__ == "__main__":

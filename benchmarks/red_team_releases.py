@@ -81,6 +81,11 @@ class Case(NamedTuple):
         return self.name in MUST_FAIL
 
 
+def patients(n: int, seed: int) -> sf.Table:
+    """Of the generated register."""
+    return _table(_register(n, seed), "register")
+
+
 def samples(population: str, n: int, seed: int) -> Samples:
     """Three times n people; of a file with fewer than 3 n, its thirds."""
     if population == "register":

@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.attacks import withstand
-from sfumato.attacks.controlled import ControlledAttack, Trial, rounded_up
+from sfumato.attacks.controlled import ControlledAttack, Trial, _by_control, rounded_up
 from sfumato.attacks.field import Field
 from sfumato.attacks.withstand import Withstand
 from sfumato.cli.app import run
@@ -22,7 +22,7 @@ from sfumato.protocols import Context, Finding
 from sfumato.registry import _extra
 from sfumato.release.plan.requirement import parse_requirement
 from sfumato.release.records.public import _within
-from sfumato.release.report.attacks import sentence
+from sfumato.release.report.attacks import membership, section, sentence
 from sfumato.release.report.parts import percent
 from tests.oracle.advantage import plain
 
@@ -81,11 +81,12 @@ def released(n: int = 5_000, **require: Any) -> sf.Release:
 
 def test_beside_a_reference_the_release_itself_is_attacked() -> None:
     release = released(3_000)
-    found = sf.attack(release, "equal-record", reference=people(2_500, seed=1))
+    others = people(2_500, seed=1)
+    found = sf.attack(release, "equal-record", reference=others)
     assert found.detail["attacked"] == "the release"
     assert (found.detail["people"], found.detail["controls"]) == (3_000, 2_500)
     assert found.detail["success"] == pytest.approx(0.5, abs=0.01)
-    value, _ = plain(*_hits(release, people(2_500, seed=1)))
+    value, _ = plain(*_hits(release, others))
     assert found.detail["advantage"] == pytest.approx(value, abs=0.01)
     assert found.detail["advantage"] < found.value < found.detail["advantage"] + 0.05
     assert "refuses" not in found.detail
@@ -95,9 +96,23 @@ def test_beside_a_reference_the_release_itself_is_attacked() -> None:
     assert release.pair.rows is not None
     chosen[release.pair.rows] = 1.0
     assert (found.per_record >= chosen).all()
+    np.testing.assert_array_equal(found.private["controls"], _hits(release, others)[1])
     example = found.private["example"]
     assert chosen[example["row"]] == 1.0
     assert example["values"]["zip"] == release.pair.original["zip"][example["row"]]
+
+
+def test_success_with_controls_is_told_person_by_person() -> None:
+    none, first = np.zeros(3), np.array([0])
+    listed = {"who": first, "who_outside": np.array([2])}
+    trials = [
+        Trial("of everybody", none, np.array([0.0, 0.5, 0.0])),
+        Trial("of one", none[:1], np.ones(1), **listed),
+        Trial("of nobody in particular", none, np.ones(3), who=np.full(3, -1)),
+    ]
+    found = _by_control(trials, np.full(3, np.nan))
+    np.testing.assert_array_equal(found, [0.0, 0.5, 1.0])
+    assert np.isnan(_by_control(trials[2:], np.full(3, np.nan))).all()
 
 
 def _hits(release: sf.Release, others: sf.Table) -> tuple[np.ndarray, np.ndarray]:
@@ -252,6 +267,7 @@ path = "release"
     assert ended(attacked) == 3
     said = capsys.readouterr().out
     assert "more than 5.0 % beyond the control; the most: equal-record" in said
+    assert "for example, equal-record: how: equal; row: " in said
     assert "yours alone" in said.splitlines()[-1]
     both = ["attack", str(tmp_path / "people.csv"), str(tmp_path / "release" / "data.csv")]
     assert ended([*both, "--plan", str(plan), "--attacks", "equal-record", "--json"]) == 3
@@ -361,6 +377,20 @@ def test_the_first_page_names_every_attack_and_the_worst_of_all() -> None:
         assert "linkability, equal-record." in said
         assert evidence["withstand"].value <= 0.05 < 0.45 < evidence["equal-record"].value
         assert f"control is at most {percent(evidence['equal-record'].value)}." in said
+
+
+def test_the_owner_is_told_how_well_membership_is_claimed() -> None:
+    release = released(3_000)
+    found = sf.attack(release, reference=people(3_000, seed=1), attacks=["closest-record"])
+    told = found["closest-record"].detail["trials"]
+    rows = membership({"closest-record": found["closest-record"]})
+    assert [row[0] for row in rows] == [f"closest-record: {what}" for what in told]
+    for (_, auc, hits, rarer), one in zip(rows, told.values(), strict=True):
+        assert auc == f"{one['auc']:.3f}"
+        assert hits == percent(one["true positives at 1 %"]["share"])
+        assert rarer == ""  # 10,000 controls are needed
+    assert "True at 1 % false" in section(found, owner=True)
+    assert "True at 1 % false" not in section(found, owner=False)
 
 
 class Same(ControlledAttack):

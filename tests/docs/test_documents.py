@@ -73,6 +73,7 @@ def test_the_tutorials_method_works_from_the_command_line(own_method: Path, tmp_
 @pytest.mark.parametrize(
     "page",
     [
+        "choosing.md",
         "tutorial.md",
         "how-to.md",
         "microaggregation.md",

@@ -313,6 +313,7 @@ class ControlledAttack(Attack):
                 "certain": max(shows.values()),
                 "not_shown": [one.what for one in short],
                 "example": _example([*trials, *rare][worst], field, rows),
+                "controls": _by_control(trials, np.full(field.outside.size, np.nan)),
             },
             per_record=_by_person(trials, rows, per_record),
             per_record_of="original",
@@ -354,6 +355,20 @@ def _by_person(trials: Sequence[Trial], rows: np.ndarray, found: np.ndarray) -> 
         who = np.arange(trial.inside.size) if trial.who is None else trial.who
         about = who >= 0
         np.fmax.at(found, rows[who[about]], trial.inside[about])
+    return found
+
+
+def _by_control(trials: Sequence[Trial], found: np.ndarray) -> np.ndarray:
+    """The greatest success with each of the people outside who were attacked, in the order in which
+    they were drawn; NaN where nobody tried."""
+    for trial in trials:
+        who = trial.who_outside
+        if who is None:
+            if trial.who is not None or trial.outside.size != found.size:
+                continue  # attempts that are about nobody in particular
+            who = np.arange(found.size)
+        about = who >= 0
+        np.fmax.at(found, who[about], trial.outside[about])
     return found
 
 

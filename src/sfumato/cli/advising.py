@@ -245,6 +245,8 @@ def _show(found: Advice, page: Path, *, json: bool) -> None:
         say(found.nothing)
         for near in found.obstacles:
             say(f"  {one_line(near.said())}\n    its plan: {page.parent / tried_at(near.label)}")
+        if found.unknown:
+            say(f"  {found.unknown}")
     say(f"\n{found.trials.height} trials, {found.whom}")
     show.notes_aside(*found.notes)
     say(f"why, what was left and a figure: {one_line(str(page))}  (keep it private)")

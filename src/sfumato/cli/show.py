@@ -250,10 +250,13 @@ def attacked(evidence: Evidence, *, json: bool) -> None:
         return
     from ..release.report.attacked import BESIDE, OWN, PLAIN
     from ..release.report.attacked import attacked as told
+    from ..release.report.attacks import CLAIMS
 
     found = told(evidence)
     if found.beside:
         grid(BESIDE, found.beside)
+    if found.claims:
+        grid(("claim that somebody is in the data", *map(str.lower, CLAIMS)), found.claims)
     if found.plain:
         grid(PLAIN, found.plain, boxed=False)
     say(*found.notes, *found.verdict, *found.unseen, OWN, sep="\n")

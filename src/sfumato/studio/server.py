@@ -32,11 +32,11 @@ def serve(
     names = ["127.0.0.1", "localhost"] if host in (OWN, *_ANY) else [host]
     if host in _ANY:
         names += [socket.gethostname(), socket.getfqdn()]
-    token = secrets.token_urlsafe(32)
+    token, once = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     studio = Studio(root, first)
     address = f"http://{names[0]}:{port}/?token={token}"
     config = uvicorn.Config(
-        studio.app(token=token, hosts=names, port=port),
+        studio.app(token=token, once=once if open else "", hosts=names, port=port),
         access_log=False,  # addresses would stand in it
         log_level="warning",
         server_header=False,
@@ -46,8 +46,11 @@ def serve(
     server = _Server(config)
     say(f"the studio is at\n  {address}\nKeep this address to yourself. Ctrl-C ends the studio.")
     if open:
+        # What a browser is started with stands in the list of processes, for everybody on this
+        # machine to read: it opens once, and then no more.
+        own = address.replace(token, once)
         server.ready = lambda: threading.Thread(
-            target=webbrowser.open, args=(address,), daemon=True
+            target=webbrowser.open, args=(own,), daemon=True
         ).start()
     threading.Thread(target=warm, daemon=True).start()
     try:

@@ -30,6 +30,8 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 WAIT = 60_000
 """Milliseconds after which something is not slow but broken; two busy cores are slow."""
+WORK = 300_000
+"""The same for work in a process of its own, such as the search for ways out of a refusal."""
 
 
 def chromium() -> str | None:
@@ -275,7 +277,7 @@ class Seat:
     def idle(self) -> Seat:
         """Wait until no work is under way, and the page shows what came of it."""
         self.settled()
-        self.page.locator("#jobs[data-busy]").wait_for(state="detached")
+        self.page.locator("#jobs[data-busy]").wait_for(state="detached", timeout=WORK)
         # What waited for the work is fetched as soon as it is done.
         return self.settled()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +56,20 @@ class Obstacle:
     """The limit with which the plan below would do."""
     label: str
     loss: float
+    also: tuple[Obstacle, ...] = ()
+    """What has to be relaxed together with it, where no plan breaks one requirement alone."""
 
     def said(self) -> str:
         """In a sentence."""
+        asked = ", together with ".join(one._relaxed for one in (self, *self.also))
+        return f"{asked}: {self.label} may do, and loses {percent(self.loss)}"
+
+    @property
+    def _relaxed(self) -> str:
         asked = self.requirement
         if asked == ATTACKS:
             asked = "what attacks may get (at-most, or withstand where it is required)"
-        return (
-            f"{asked} = {rounded(self.needed, self.limit)} instead of {self.limit:g}: "
-            f"{self.label} may do, and loses {percent(self.loss)}"
-        )
+        return f"{asked} = {rounded(self.needed, self.limit)} instead of {self.limit:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,15 @@ class Advice:
         return said + f"; {fewest:,} people in either half are too few to tell" * (fewest < TOLD)
 
     @property
+    def unknown(self) -> str:
+        """Why it cannot be said what is in the way, where nothing does and nothing is."""
+        if self.plans or self.obstacles:
+            return ""
+        if self.short:
+            return f"what is in the way was not found out for want of {self.short}"
+        return "no plan comes near by relaxing what is required: see what was left, and why"
+
+    @property
     def best(self) -> Plan:
         """The plan of least loss; an error where nothing does what is required."""
         from ...errors import ParameterError
@@ -135,7 +148,7 @@ class Advice:
                 for one in self.plans
             ],
             "left": [{"what": what, "why": why} for what, why in self.left],
-            "in the way": [vars(one) | {"said": one.said()} for one in self.obstacles],
+            "in the way": [asdict(one) | {"said": one.said()} for one in self.obstacles],
             "notes": list(self.notes),
             "limit": self.limit,
             "people": {"chosen": self.people[0], "confirmed": self.people[1]},
@@ -244,7 +257,8 @@ def _failed(search: Search, last: Tried) -> str:
 
 def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
     """For each requirement the plan of least loss that breaks that one alone, where it would do: of
-    both halves what is worse, since on both it has to hold."""
+    both halves what is worse, since on both it has to hold. Where each breaks several, those of the
+    plan that breaks the fewest."""
     most = max((one.trial.records for one in tried), default=0)
     full = [one for one in tried if one.trial.records == most]
     full = [one for one in full if not one.trial.rough] or full
@@ -254,12 +268,20 @@ def _obstacles(tried: Sequence[Tried], ground: People) -> Iterator[Obstacle]:
         side = one.trial.confirming
         halves[side] = _fuller(halves.get(side, one.figures), one.figures)
     best: dict[str, Obstacle] = {}
+    several: list[list[Obstacle]] = []
     for both in plans.values():
         failing = _failing([*both.values()], ground)
-        if len(failing) == 1 and math.isfinite(failing[0].needed):
+        if not all(math.isfinite(one.needed) for one in failing):
+            continue
+        if len(failing) == 1:
             (own,) = failing
             if own.requirement not in best or own.loss < best[own.requirement].loss:
                 best[own.requirement] = own
+        elif failing:
+            several.append(failing)
+    if several and not best:
+        own, *rest = min(several, key=lambda failing: (len(failing), failing[0].loss))
+        yield replace(own, also=tuple(rest))
     yield from sorted(best.values(), key=lambda one: one.loss)
 
 

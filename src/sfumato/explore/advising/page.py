@@ -88,7 +88,7 @@ def _verdict(advice: Advice, names: dict[str, str]) -> Markup:
         why = (
             join((tag("p", "What is in the way, and what relaxing it would buy:"), ways))
             if said
-            else tag("p", "No plan breaks one requirement alone: see what was left, and why.")
+            else tag("p", f"{advice.unknown[:1].upper()}{advice.unknown[1:]}.")
         )
         head = tag("h2", advice.nothing[:1].upper() + advice.nothing[1:])
         return tag("section", head, why, class_="verdict broken")

@@ -18,8 +18,6 @@ from .portfolio import Option
 from .rungs import SHOWN, Climb, Job, Rung, Tried, beaten, between, rungs, short_of
 from .trials import Figures, People, Trial
 
-_NEAR = 2.0
-"""Plans that come as near to the limit as so many times it on a sample are tried on everybody."""
 _CLOSE = 0.02
 """A plan that may lose less than the best by no more than this share of it is not sought."""
 _BESIDE = 2_000
@@ -273,7 +271,13 @@ class Search:
                 continue
             above = max(*climb.seen.get(last - 1, ()), *climb.seen.get(last, ()), setting) + 1
             if all(at != place for _, at, _ in pool) and above < len(climb.option.plans):
-                heappush(pool, (max(loss, found.loss), place, above))
+                heappush(pool, (max(loss, found.loss, self._lost(climb, above)), place, above))
+
+    def _lost(self, climb: Climb, setting: int) -> float:
+        """What a setting is known to lose of everybody: it is so however many are attacked."""
+        everybody = self.ground.chosen.height
+        seen = [by[setting] for by in climb.seen.values() if setting in by]
+        return max((one.loss for one in seen if one.made and one.records == everybody), default=0.0)
 
     def _on_all(self, climb: Climb, setting: int, last: int, rung: Rung) -> Figures | None:
         """A plan on everybody, and on the others; where some of these are attacked for certain, it
@@ -303,8 +307,9 @@ class Search:
             yield seen[low].loss, low + 1
 
     def _near(self, found: Figures) -> bool:
-        """Whether a plan that was tried on a sample is worth a trial on everybody."""
-        return not found.leaks and found.likely(_NEAR * self.ground.limit)
+        """Whether a plan that was tried on a sample is worth a trial on everybody: what attacks are
+        estimated to get of few, at most, may be several times what they get."""
+        return not (found.failure or found.broken or found.leaks)
 
     def _both(
         self,

@@ -21,6 +21,8 @@ class Attacked:
 
     beside: list[tuple[str, ...]]
     """Attacks with a control: by what they get beyond it (`BESIDE`)."""
+    claims: list[tuple[str, ...]]
+    """Claims that somebody is in the data: how well they tell (`attacks.CLAIMS`)."""
     plain: list[tuple[str, ...]]
     """The others, beside chance and the match anybody would try (`PLAIN`)."""
     notes: list[str]
@@ -35,9 +37,10 @@ class Attacked:
 def attacked(evidence: Evidence) -> Attacked:
     """What attacks achieved of a release."""
     from ...attacks.controlled import LIMIT
+    from .attacks import membership, story
 
     whole = evidence.measurements.get("withstand")
-    found = Attacked([], [], [], [], [], False)
+    found = Attacked([], [*map(tuple, membership(evidence.measurements))], [], [], [], [], False)
     leaks = []
     for name, one in evidence.measurements.items():
         detail = one.detail
@@ -57,6 +60,9 @@ def attacked(evidence: Evidence) -> Attacked:
     for name, why in evidence.not_taken.items():
         found.notes.append(f"{name}: not tried: {one_line(why)}")
     found.notes.extend(f"note: {one_line(note)}" for note in dict.fromkeys(evidence.notes))
+    for _, name, _ in leaks:
+        if told := story(name, evidence.measurements[name]):
+            found.notes.append(f"for example, {one_line(told)}")
     if leaks:
         most, name, how = max(leaks)
         found.verdict.append(
@@ -73,7 +79,13 @@ def attacked(evidence: Evidence) -> Attacked:
     unseen = {} if whole is None else whole.detail.get("left_out", {})
     found.unseen.extend(f"not attacked: {name} ({why})" for name, why in unseen.items())
     return Attacked(
-        found.beside, found.plain, found.notes, found.verdict, found.unseen, bool(leaks)
+        found.beside,
+        found.claims,
+        found.plain,
+        found.notes,
+        found.verdict,
+        found.unseen,
+        bool(leaks),
     )
 
 

@@ -24,6 +24,9 @@ _PLAN = (
     "the others were the control, and the plan was attacked, not this release itself."
 )
 
+CLAIMS = ("AUC", "True at 1 % false", "True at 0.1 % false")
+"""What is told of a claim of membership."""
+
 
 def tried(evidence: Evidence) -> dict[str, Mapping[str, Any]]:
     """By the name of each attack with a control: on how many, and what it got at most; the worse,
@@ -73,6 +76,19 @@ def sentence(evidence: Evidence) -> str:
     )
 
 
+def membership(measured: Mapping[str, Measurement]) -> list[list[str]]:
+    """Of each way of claiming that somebody is in the data: its name, its AUC, and the true claims
+    at 1 % and 0.1 % false ones, where there are controls enough to tell."""
+    rows = []
+    for name, m in measured.items():
+        for what, one in m.detail.get("trials", {}).items():
+            if "auc" in one:
+                told = (one.get(f"true positives at {rate} %") for rate in ("1", "0.1"))
+                shares = ("" if t is None else percent(t["share"]) for t in told)
+                rows.append([f"{name}: {what}", f"{one['auc']:.3f}", *shares])
+    return rows
+
+
 def section(evidence: Evidence, *, owner: bool) -> Markup:
     """Every attack, with whom it was tried; for the owner also how far it came, and with whom."""
     found = tried(evidence)
@@ -102,9 +118,10 @@ def section(evidence: Evidence, *, owner: bool) -> Markup:
             tag("li", tag("strong", name), f": {m.detail['knows']}") for name, m in full.items()
         ]
         shown += [tag("h3", "What each intruder has"), tag("ul", *knows, class_="small")]
-        stories = [
-            tag("li", _story(name, m)) for name, m in full.items() if m.private.get("example")
-        ]
+        if claims := membership(full):
+            title = "Claims that somebody is in the data"
+            shown.append(table(title, ["Claim", *CLAIMS], claims, (1, 2, 3)))
+        stories = [tag("li", said) for name, m in full.items() if (said := story(name, m))]
         if stories:
             shown += [tag("h3", "An attempt of each that succeeded"), tag("ul", *stories)]
     return join(shown)
@@ -138,8 +155,11 @@ def _more(m: Measurement) -> list[str]:
     ]
 
 
-def _story(name: str, m: Measurement) -> str:
-    told = m.private["example"]
+def story(name: str, m: Measurement) -> str:
+    """An attempt that succeeded, in one line for the owner; empty where none did."""
+    told = m.private.get("example")
+    if not told:
+        return ""
     words = "; ".join(f"{key}: {plain(value)}" for key, value in told.items() if key != "values")
     known = ", ".join(f"{key} {plain(value)}" for key, value in told.get("values", {}).items())
     return clipped(f"{name}: {words}. The person: {known}." if known else f"{name}: {words}.", 900)
