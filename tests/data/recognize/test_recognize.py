@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.recognize import KNOWABLE, PERSONAL, WHATS, recognize
 from sfumato.data.recognize.codes import is_icd, order_of
-from sfumato.data.recognize.names import name_share
+from sfumato.data.recognize.names import inner_share, name_share
 from sfumato.data.recognize.words import called, plain_name
 
 N = 120
