@@ -328,6 +328,35 @@ def test_a_failed_draft_can_be_told_how_to_read(tmp_path: Path) -> None:
     assert f'id="name-{key("age")}"' in page(desk)
 
 
+def test_a_reading_that_fails_of_a_named_part_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "two.db"
+    with sqlite3.connect(file) as base:
+        base.execute("create table people (name text, age text)")
+        base.execute("create table visits (id int)")
+        base.executemany("insert into people values (?, ?)", [(f"p{i}", "x") for i in range(50)])
+    base.close()
+    desk = desk_of(file)
+    send(desk, "draft", input__table="people")
+    send(desk, "column", column=key("age"), kind="integer")
+    page(desk)  # begins to read it
+    shown = page(desk)
+    assert "record 1 holds" in shown
+    assert "Which part of it?" not in shown
+    assert '<option value="visits">' in shown
+
+
+def test_the_page_leads_to_its_parts_and_to_the_next_room(desk: Desks) -> None:
+    shown = page(desk)
+    inside = re.search(r'<nav class="row contents".*?</nav>', shown)
+    assert inside is not None
+    for place in re.findall(r'href="#([^"]+)"', inside[0]):
+        assert shown.count(f'id="{place}"') == 1, place
+    assert f'href="/plan/{desk.key}/protect"' in shown
+    assert "still to be looked at" in shown
+    send(desk, "several", which="unsure", right="yes")
+    assert "still to be looked at:" not in page(desk)
+
+
 def test_a_draft_that_fails_says_why_and_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "empty.csv"
     file.write_bytes(b"")

@@ -115,6 +115,14 @@ class Job:
         return {"what": str(found.get("what", "starting")), **told}
 
     @property
+    def silent(self) -> float:
+        """Seconds since it last told how far it is."""
+        try:
+            return max(0.0, time.time() - (self.folder / FAR).stat().st_mtime)
+        except OSError:
+            return 0.0
+
+    @property
     def result(self) -> dict[str, Any]:
         """What came of it."""
         return _json(self.folder / FOUND)

@@ -181,16 +181,34 @@ def _job(asked: Asked, job: Job) -> Markup:
         bar = lone("progress", aria_label=job.what, max=str(of), value=str(min(done, of)))
     bar = Markup(f"{bar}</progress>")
     ending = form(asked, "end", hidden("job", job.name), button("End it", look="quiet"))
-    told = f"{found['what']}{_left(float(found.get('seconds', 0.0)), done, of)}"
+    seconds = float(found.get("seconds", 0.0))
+    told = f"{found['what']}{_left(seconds, job.silent, done, of, str(found['what']))}"
     return tag(
         "section", tag("strong", job.what), bar, tag("span", told, class_="small"), ending,
         class_="job",
     )  # fmt: skip
 
 
-def _left(seconds: float, done: int, of: int) -> str:
-    """How long it has taken, and about how long it will."""
-    told = f" · {seconds:.0f} s" if seconds >= 1 else ""
-    if done <= 0 or of <= done or seconds < 3:
+_ENDS_EARLY = ("looking for remedies",)
+"""Work of which only the most is known: it ends when enough is found."""
+_TELLS = 0.2
+"""The share that is done from which on the rest can be told; the first pieces are no measure."""
+
+
+def _left(seconds: float, silent: float, done: int, of: int, what: str = "") -> str:
+    """How long it has taken, and about how long it will: `seconds` are those until it last told
+    how far it was, `silent` those since.
+
+    >>> _left(8, 2, 4, 8), _left(8, 20, 4, 8), _left(20, 0, 1, 20)
+    (' · 10 s, about 6 s more', ' · 28 s', ' · 20 s')
+    >>> _left(24, 0, 6, 40, "looking for remedies")
+    ' · 24 s, 6 tried of at most 40'
+    """
+    now = seconds + silent
+    told = f" · {now:.0f} s" if now >= 1 else ""
+    if what in _ENDS_EARLY and of > 0:
+        return f"{told}, {done:,} tried of at most {of:,}"
+    if of <= done or done < _TELLS * of or seconds < 3:
         return told
-    return f"{told}, about {math.ceil(seconds * (of - done) / done):,} s more"
+    left = math.ceil(seconds * (of - done) / done - silent)
+    return f"{told}, about {left:,} s more" if left > 0 else told

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.data.recognize import KNOWABLE, PERSONAL, WHATS, recognize
 from sfumato.data.recognize.codes import is_icd, order_of
-from sfumato.data.recognize.names import name_share
+from sfumato.data.recognize.names import inner_share, name_share
 from sfumato.data.recognize.words import called, plain_name
 
 N = 120
@@ -286,7 +287,203 @@ def test_it_looks_at_values_and_leaves_the_table_alone() -> None:
     assert recognize(sf.table({"name": pl.Series([], dtype=pl.String)}))["name"].what == "name"
 
 
-def test_remarks_that_come_back_are_still_remarks() -> None:
+def test_remarks_that_come_back_are_still_text_about_people() -> None:
+    texts = ["Sohn ruft morgen wieder an", "o.B.", "Nachbarin bringt den Befund von Dr. Mayer"]
+    found = recognize(sf.table({"Bemerkung": texts * 50, "note": ["good", "fair", "poor"] * 50}))
+    assert found["Bemerkung"].what == "free-text"
+    assert "note" not in found or found["note"].what not in PERSONAL
+
+
+def test_sentences_about_people_are_text_however_often_they_come_back() -> None:
+    spoken = ["mein Chef Herr Müller ist furchtbar", "nichts", "Ich heisse Petra und bin Lehrerin"]
+    labels = ["Some college, but no degree", "Never worked for pay before", "Doctor or professor"]
+    found = recognize(sf.table({"q_7": spoken * 50, "q_8": labels * 50}))
+    assert found["q_7"].what == "free-text"
+    assert "q_8" not in found or found["q_8"].what != "free-text"
+
+
+def test_titles_and_initials_are_people() -> None:
+    carers = ["Mrs. Haugland", "B. Wambui", "Dr Patel", "Herr Özil"]
+    found = recognize(sf.table({"c": carers * 30, "Namn": ["Åkerlund", "Söderqvist", "Sjöö"] * 40}))
+    assert {found["c"].what, found["Namn"].what} == {"name"}
+
+
+def test_a_wage_is_no_longitude() -> None:
+    wages = [21_000 + 137 * i for i in range(100)]
+    found = recognize(sf.table({"lön": wages, "lon": [7 + i / 977 for i in range(100)]}))
+    assert "lön" not in found or found["lön"].what != "coordinate"
+    assert found["lon"].what == "coordinate"
+
+
+def test_numbers_that_come_back_with_one_person() -> None:
+    """Whatever they are called: a device's, a card's, a subject's."""
+    rng = np.random.default_rng(3)
+    who = rng.permutation(np.repeat(np.arange(60), 20))
+    columns = {
+        "v1": (1001 + who).tolist(),
+        "imp": (35_000_000_000_000 + who * 7919).tolist(),
+        "sex": [("f", "m")[w % 2] for w in who],
+        "birthyr": (1940 + (who * 7) % 60).tolist(),
+        "shop": rng.integers(0, 40, who.size).tolist(),
+    }
+    found = recognize(sf.table(columns))
+    assert found["v1"].what == found["imp"].what == "record-number"
+    assert "shop" not in found
+    # The same numbers of households: their members differ.
+    columns["sex"] = rng.choice(["f", "m"], who.size).tolist()
+    columns["birthyr"] = rng.integers(1940, 2000, who.size).tolist()
+    assert "v1" not in recognize(sf.table(columns))
+
+
+_PEOPLE = 400
+_LETTERS = "ACDEFHKN"
+_SHAPES = {
+    "Irish": lambda i: f"V{100_000 + i}",
+    "Irish, in two": lambda i: f"V10 {1000 + i}",
+    "Dutch": lambda i: f"{1000 + i}{_LETTERS[i % 8]}{_LETTERS[i // 8 % 8]}",
+    "Polish": lambda i: f"10-{i:03d}",
+    "Swiss": lambda i: f"CH-{1000 + i}",
+    "household": lambda i: f"H{i:04d}",
+    "diagnosis": lambda i: f"{'MSTYXCFD'[i % 8]}1{i // 8 % 10}.{i // 80}",
+    "digits": lambda i: f"{i:05d}",
+    "number": lambda i: 10_000 + i,
+    "mixed": lambda i: f"{_LETTERS[i % 8]}{i}x{_LETTERS[i % 5]}",
+}
+
+
+def _claims(shape: str, *, own: bool) -> dict[str, list[object]]:
+    """Three claims a person, or as many records that share a code and no person."""
+    rng = np.random.default_rng(5)
+    who = np.repeat(np.arange(_PEOPLE), 3)
+    person = who if own else rng.permutation(who)
+    sex = rng.choice(["f", "m"], _PEOPLE)
+    born = rng.integers(1935, 2005, _PEOPLE)
+    towns = [f"{a}{n} {m}AB" for a in ("L", "EC", "BH", "G") for n in range(1, 6) for m in (1, 2)]
+    home = rng.integers(0, len(towns), _PEOPLE)
+    return {
+        "c1": [_SHAPES[shape](i) for i in who],
+        "c2": [towns[home[i]] for i in person],
+        "zip": [f"{10_000 + 37 * home[i]}" for i in person],
+        "sex": sex[person].tolist(),
+        "birthyr": born[person].tolist(),
+        "line": rng.choice(["car", "home", "life"], who.size).tolist(),
+    }
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_a_code_whose_records_are_one_persons_is_a_number_whatever_it_looks_like(
+    shape: str,
+) -> None:
+    claims = _claims(shape, own=True)
+    found = recognize(sf.table(claims))
+    assert found["c1"].what == "record-number"
+    assert found["c2"].what == found["zip"].what == "postal-code"
+    del claims["birthyr"]
+    assert recognize(sf.table(claims))["c1"].what == "record-number"
+    # Of records that only share the code nothing is said but what it looks like.
+    shared = recognize(sf.table(_claims(shape, own=False)))
+    assert "c1" not in shared or shared["c1"].what != "record-number"
+
+
+def test_a_code_that_looks_postal_is_a_persons_if_sex_alone_says_so() -> None:
+    claims = _claims("Irish", own=True)
+    few = {name: claims[name] for name in ("c1", "sex", "line")}
+    assert recognize(sf.table(few))["c1"].what == "record-number"
+    few["sex"] = _claims("Irish", own=False)["sex"]
+    assert recognize(sf.table(few))["c1"].what == "postal-code"
+
+
+def test_an_illness_of_one_sex_is_still_an_illness() -> None:
+    codes = [f"{letter}1{i}.{j}" for letter in "MSTYXCFD" for i in range(4) for j in (0, 1)]
+    rng = np.random.default_rng(5)
+    drawn = rng.integers(0, len(codes), 2000)
+    columns = {
+        "c1": [codes[i] for i in drawn],
+        "sex": [("f", "m")[i % 2] for i in drawn],
+        "ward": [f"W{i % 4}" for i in drawn],
+        "birthyr": rng.integers(1940, 2000, drawn.size).tolist(),
+    }
+    assert recognize(sf.table(columns))["c1"].what == "diagnosis"
+    del columns["birthyr"]
+    assert recognize(sf.table(columns))["c1"].what == "diagnosis"
+
+
+def test_a_persons_number_is_found_beside_that_of_a_case() -> None:
+    claims = _claims("number", own=True)
+    twice = {name: [one for one in values for _ in "12"] for name, values in claims.items()}
+    twice["c3"] = [f"x{i // 2}" for i in range(len(twice["c1"]))]
+    found = recognize(sf.table(twice))
+    assert found["c1"].what == found["c3"].what == "record-number"
+
+
+def test_codes_without_names_in_them_are_none() -> None:
+    wards = [f"ward-{i % 40}_b" for i in range(N)]
+    goods = [f'{{"item":"{g}","size":"{s}{i % 9}"}}' for i in range(40) for g, s in GOODS]
+    assert inner_share(wards) == (0.0, 0.0)
+    assert what("v7", [*wards, *wards]) != "name"
+    assert what("v7", [*goods, *goods]) != "name"
+
+
+REMARKS = {
+    "German": "Vater unbekannt, angeblich der Müller vom Oberbach|lebt seit dem Brand bei der Tante"
+    "|keine|wurde nach der Taufe ins Heim gebracht",
+    "English": "lives with the aunt since spring|none|was seen again after the fall at home",
+    "French": "vit avec la grand-mère depuis mars|rien|est retourné chez son oncle en mai",
+    "Spanish": "vive con la abuela desde marzo|nada|fue visto de nuevo en el pueblo",
+    "Polish": "mieszka u ciotki i jest chory|brak|był ponownie widziany we wsi",
+}
+LABELS = (
+    "Strongly agree|Neither agree nor disagree|Strongly disagree|Do not know",
+    "Never been married|Married, living together|Widowed or divorced|Child under 18 never married",
+    "Some college but no degree|High school graduate|Less than 1st grade",
+    "Professional, scientific and technical services|Public administration|Retail trade",
+    "Transport and moving machine operators|Precision production, craft and repair|Sales",
+)
+
+
+def few(texts: str) -> list[object]:
+    return column(lambda rng, _: rng.choice(texts.split("|")))
+
+
+@pytest.mark.parametrize("language", REMARKS)
+def test_remarks_are_text_about_people_however_few_they_are(language: str) -> None:
+    assert what("x1", few(REMARKS[language])) == "free-text"
+
+
+@pytest.mark.parametrize("texts", LABELS)
+def test_labels_of_categories_are_no_remarks(texts: str) -> None:
+    assert what("x1", few(texts)) != "free-text"
+
+
+@pytest.mark.parametrize("name", ["Anm.", "Bem.", "NB", "pozn.", "uwagi", "obs.", "note", "rem."])
+def test_short_words_for_remarks(name: str) -> None:
+    assert what(name, few("zieht im Mai um|kennt den Arzt gut|-")) == "free-text"
+
+
+@pytest.mark.parametrize(
+    "name", ["Vertrauen in die Polizei", "Wahlabsicht", "vote intention", "trust_country", "creat"]
+)
+def test_opinions_and_illnesses_are_confidential(name: str) -> None:
+    assert what(name, column(lambda rng, _: rng.randrange(40, 120))) == "private"
+
+
+def test_labels_of_a_file_tell_opinions() -> None:
+    frame = sf.table({"v7": column(lambda rng, _: rng.randrange(1, 6))})
+    for label in (
+        "Trust in the country's parliament",
+        "Vertrauen: Bundesland",
+        "Voted in the state",
+    ):
+        told = frame.with_columns([], [frame.schema["v7"].with_(label=label)])
+        assert recognize(told)["v7"].what == "private", label
+
+
+def test_values_that_name_illnesses_are_diagnoses() -> None:
+    assert what("plan_b", few("aucun|asthme|allergie aux noix|diabète")) == "diagnosis"
+    assert what("plan_b", few("bus|train|asthme|bike|on foot")) != "diagnosis"
+
+
+def test_an_address_among_words_makes_a_remark_however_often_it_comes_back() -> None:
     mail = ["Elternzeit", "k.A.", "-", "E-Mail: a.huber@example.org", "langzeitkrank"]
     assert what("Bemerkungen / Größe", [*mail] * 100) == "free-text"
     assert what("Stand", [*mail] * 100) == "free-text"

@@ -201,7 +201,9 @@ def _questions(guesses: list[Guess], read: ReadTable) -> list[Question]:
             line = f"{made.name}: {words} among its values is taken for missing"
             lines.append(Question("missing", line, (made.name,), tuple(made.shape.missing)))
     lines += _repeated(read.table, guesses)
-    names = [made.name for made in guesses if made.role == Role.IDENTIFIER]
+    # What somebody wrote of people tells nobody apart.
+    told = [made for made in guesses if made.role == Role.IDENTIFIER and made.what != "free-text"]
+    names = [made.name for made in told]
     if len(names) > 1:
         line = (
             f"which of {', '.join(names)} tells who a record is about, from one release to the "

@@ -122,6 +122,11 @@ class Gate:
         return Requirement(asked.thing.model_copy(update={"known_to": once}), limit)
 
 
+def usual_exposure() -> float:
+    """The share of people whom the exposure check lets columns single out, unless more is said."""
+    return float(find(EXPOSURE, "measure").load().limit or 0.0)
+
+
 def required(name: str, given: Any) -> list[Requirement]:
     """Requirements from what a line of `[require]` may say, if nothing is wrong with it."""
     good, bad = parse_requirement(name, given)

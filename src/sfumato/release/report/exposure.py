@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...registry import find
-from ..plan.requirement import EXPOSURE
+from ..plan.requirement import EXPOSURE, usual_exposure
 from .parts import Markup, clipped, join, listed, paragraphs, percent, table, tag
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _widened(evidence: Evidence) -> list[str]:
     """Why more people may be singled out than the check allows by itself."""
     limits = {finding.requirement: finding.limit for finding in evidence.findings}
     limit, linkage = limits.get(EXPOSURE, 0.0), limits.get("record-linkage", -1.0)
-    usual = find(EXPOSURE, "measure").load().limit or 0.0
+    usual = usual_exposure()
     if limit != linkage or limit <= usual:
         return []
     return [

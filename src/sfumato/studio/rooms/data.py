@@ -14,7 +14,7 @@ from ...release.report.parts import Markup, clipped, count, join, tag
 from ...texts import one_line
 from ..asked import Answer, Asked, Room
 from ..widgets import button, cards, details, form, lone, notice, private, where, work
-from . import data_cards, data_reading
+from . import data_around, data_cards, data_reading
 from .data_cards import called
 from .data_look import Look, Seen, again, begin, check, look, section, source
 from .data_questions import answer, questions
@@ -31,13 +31,15 @@ _WIDE = 200
 def _page(asked: Asked) -> Markup:
     found = look(asked.desk)
     begin(asked.desk, found)
+    open_ = questions(asked, found) if found.found else Markup("")
     return join(
         (
-            _states(asked, found),
-            questions(asked, found) if found.found else "",
+            _states(asked, found, questions=bool(open_)),
+            open_,
             _columns(asked, found),
             _records(asked, found),
             _reading(asked, found),
+            data_around.after(asked, found),
         )
     )
 
@@ -45,7 +47,7 @@ def _page(asked: Asked) -> Markup:
 # --- what the page shows ---
 
 
-def _states(asked: Asked, found: Look) -> Markup:
+def _states(asked: Asked, found: Look, *, questions: bool) -> Markup:
     """What is known, and what is being found out."""
     parts: list[object] = []
     file = source(asked.desk)
@@ -66,7 +68,7 @@ def _states(asked: Asked, found: Look) -> Markup:
         return join(parts)
     if found.under_way is not None:
         parts.append(notice("The file is being read anew; this page shows what it finds."))
-    parts.append(_figures(found))
+    parts += [_figures(found), data_around.contents(found, questions=questions)]
     parts += [_checked(asked, found), _strangers(asked, found)]
     return join(parts)
 
@@ -168,16 +170,18 @@ def _columns(asked: Asked, found: Look) -> Markup:
     rest = [one for one in found.columns if one not in first and one not in opened]
     parts: list[object] = []
     if opened:
-        parts.append(tag("h2", "The column that you opened"))
+        parts.append(tag("h2", "The column that you opened", id="columns"))
         parts.append(_grid(asked, found, opened, figures))
     if first:
         these = "this one" if len(doubts) == 1 else f"these {len(doubts)}"
-        parts.append(tag("h2", f"Please look at {these} first"))
+        here = {} if opened else {"id": "columns"}
+        parts.append(tag("h2", f"Please look at {these} first", **here))
         if len(doubts) > len(first):
             more = f"The least sure {len(first)} are shown; the others follow."
             parts.append(tag("p", more, class_="small"))
         parts.append(_grid(asked, found, first, figures))
-    parts.append(tag("h2", "All other columns" if first or opened else "The columns"))
+    all_ = "All other columns" if first or opened else "The columns"
+    parts.append(tag("h2", all_, **({} if first or opened else {"id": "columns"})))
     parts.append(data_cards.meanings())
     parts.append(details("Change several at once", data_cards.bulk(asked), id="bulk"))
     if len(found.columns) > _CARDS:
@@ -235,7 +239,7 @@ def _records(asked: Asked, found: Look) -> Markup:
     more = f" Of the columns, the first {_WIDE} are shown." if left > 0 else ""
     return join(
         (
-            tag("h2", "The records"),
+            tag("h2", "The records", id="the-records"),
             private(f"Private: the records as they are, {caption}.{more}"),
             _rows(asked, found, 0, caption, names[:_WIDE]),
         )
@@ -303,7 +307,7 @@ def _reading(asked: Asked, found: Look) -> Markup:
     keys = [one.key for one in found.columns]
     return join(
         (
-            tag("h2", "The file"),
+            tag("h2", "The file", id="the-file"),
             details(
                 "How the file is read",
                 noted,

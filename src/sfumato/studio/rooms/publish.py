@@ -28,7 +28,7 @@ from ..widgets import (
     where,
     work,
 )
-from . import placed, planned, trying
+from . import doubtful, placed, planned, trying
 
 WRITING = "Writing the release"
 _FIRST = ("path", "format", "shuffle", "suppressed", "precision")
@@ -240,13 +240,21 @@ def _write(asked: Asked) -> Markup:
             tag("p", f"Already there: {names}."),
             checkbox("replace", "Replace what is there", id="replace", required=""),
         ]
+    doubts = doubtful.doubts(desk, desk.current("protect"))
+    if doubts:
+        words = "I have read this, and publish all the same"
+        inside += [
+            doubtful.shown(doubts, "This release does not protect as releases usually do."),
+            checkbox("doubtful", words, id="doubtful", required=""),
+        ]
     if _conflict(job):
         hint = "The public report shows it."
         line = text_field("exception", "", id="exception", required="")
         inside.append(field("Why these people are published again", line, hint, id="exception"))
     off = {"disabled": ""} if running else {}
     again = _is_written(asked, job)
-    inside.append(button("Write the release", look="big" if again else "first big", **off))
+    look = "big" if again else "danger big" if doubts else "first big"
+    inside.append(button("Write the release", look=look, **off))
     about = (
         "The records are masked, counted and written by the engine at once; there is no trial of "
         "what does not fit into memory. What does not hold is not written."
@@ -291,6 +299,11 @@ def _publish(asked: Asked) -> str:
         raise InputError("this plan cannot be published yet", remedy="see what is missing")
     if asked.seen is not None and asked.seen != desk.version:
         raise InputError("the plan was changed meanwhile", remedy="look at what would be written")
+    if doubtful.doubts(desk, desk.current("protect")) and not asked.one("doubtful"):
+        raise InputError(
+            "this release does not protect as releases usually do",
+            remedy="read what is said of it, and tick that you publish it all the same",
+        )
     if placed.in_the_way(desk) and not asked.one("replace"):
         raise InputError(
             "there is a release at this place already",

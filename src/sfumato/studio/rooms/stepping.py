@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -323,8 +324,9 @@ def one(asked: Asked, name: str) -> Markup:
     )
 
 
-def explained(entry: Entry, *, open: bool = True) -> Markup:
-    """All that `sfumato explain` tells of a thing, but for its parameters, which the form has."""
+def explained(entry: Entry) -> Markup:
+    """All that `sfumato explain` tells of a thing, but for its parameters, which the form has:
+    when to take it, and how it works, which few read."""
     found = facts(entry)
     first, _, rest = found["about"].partition("\n\n")
     told = (
@@ -335,9 +337,31 @@ def explained(entry: Entry, *, open: bool = True) -> Markup:
     parts = [
         tag("p", first),
         tag("ul", *told) if told else "",
-        *(tag("p", one) for one in rest.split("\n\n") if one.strip() and open),
         tag("p", f"Acts on {found['acts_on']}.", class_="small") if found["acts_on"] else "",
+        details("How it works", *prose(rest), id="how-it-works") if rest.strip() else "",
         tag("p", f"Paper: {found['paper']}", class_="small") if found["paper"] else "",
         details("In a plan", tag("pre", found["example"].rstrip()), id="in-a-plan"),
     ]
     return card(*parts)
+
+
+def prose(text: str) -> list[Markup]:
+    """The paragraphs and lists of a docstring.
+
+    >>> print(*prose("By `k`:\\n\\n- one, which\\n  is long;\\n- two."))
+    <p>By <code>k</code>:</p> <ul><li>one, which is long;</li><li>two.</li></ul>
+    """
+    shown = []
+    for part in filter(None, (one.strip() for one in text.split("\n\n"))):
+        if part.startswith("- "):
+            items = re.split(r"(?:^|\s)- (?=\S)", part)[1:]
+            shown.append(tag("ul", *(tag("li", _coded(one)) for one in items)))
+        else:
+            shown.append(tag("p", _coded(part)))
+    return shown
+
+
+def _coded(text: str) -> Markup:
+    """Text with what stands in backticks as code."""
+    parts = " ".join(text.split()).split("`")
+    return join(tag("code", one) if i % 2 else one for i, one in enumerate(parts))

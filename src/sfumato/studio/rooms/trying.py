@@ -27,7 +27,7 @@ from ..widgets import (
     text_field,
     work,
 )
-from . import planned
+from . import doubtful, planned
 
 WHAT = "Trying the plan"
 LEDGER = "ledger"
@@ -140,11 +140,15 @@ def _done(asked: Asked, job: Job, *, current: bool) -> Markup:
         said, look = f"✓ {records}every requirement is met.", "good"
     else:
         said, look = f"✗ {records}not every requirement is met.", "bad"
+    doubts = doubtful.doubts(asked.desk, job) if current else []
+    if doubts and look == "good":
+        said, look = f"{records}every requirement is met, but they are weak.", "note"
+    publish = link(asked, "publish", "publish it", class_="button" if doubts else "button first")
     next_ = (
         tag(
             "p",
             "Next: ",
-            link(asked, "publish", "publish it", class_="button first"),
+            publish,
             " or look closer at ",
             link(asked, "risk", "whom it exposes"),
             " and ",
@@ -155,7 +159,7 @@ def _done(asked: Asked, job: Job, *, current: bool) -> Markup:
         else tag(
             "p",
             "Next: ",
-            link(asked, "publish", "publish it", class_="button first"),
+            publish,
             " or look closer at ",
             link(asked, "tables", "the table"),
             ".",
@@ -169,6 +173,7 @@ def _done(asked: Asked, job: Job, *, current: bool) -> Markup:
     notes = [tag("li", clipped(one, 600)) for one in found.get("notes", ())]
     return join(
         (
+            doubtful.shown(doubts, "Look at this before you publish:"),
             notice(said, next_, look=look),
             card(
                 tag("h3", "What was required, and what was counted"),
@@ -286,7 +291,10 @@ def _title(change: str) -> str:
     >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
     'Step 3 itself keeps l-diversity'
     """
-    if found := re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change):
+    found = re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change)
+    if found and found[1] == found[2]:
+        return f"{found[1]} with other settings"
+    if found:
         return f"{found[1]} instead of {found[2]}"
     if found := re.match(r'one more step: use = "([a-z0-9-]+)"', change):
         return f"One more step: {found[1]}"

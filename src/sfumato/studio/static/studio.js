@@ -69,7 +69,7 @@
     }
     if (address) history[moved ? "pushState" : "replaceState"](null, "", address);
     if (moved) {
-      scrollTo(0, 0);
+      scrollTo({ top: 0, behavior: "instant" });
       one("#work")?.focus({ preventScroll: true });
     } else find(was)?.focus({ preventScroll: true });
     ready();

@@ -227,3 +227,13 @@ def test_old_workbooks_are_read(tmp_path: Path) -> None:
         (i, pay, "Köln", born, seen, ill) for i, (pay, ill) in enumerate(pays, 1)
     ]
     assert notes == ["sheet: 'People' (the only one with data)"]
+
+
+def test_texts_with_decimal_commas_are_numbers_where_they_are_declared(tmp_path: Path) -> None:
+    pay = [["Gehalt", "Faktor"], ["4.502,52", 1.234], ["k.A.", 47.128], ["38,5", 2.5]]
+    book = workbook(tmp_path / "pay.xlsx", {"Personal": pay})
+    assert sf.read(book)["Gehalt"].dtype == pl.String
+    kinds = {"Gehalt": "continuous", "Faktor": "continuous"}
+    told = sf.read(book, kinds=kinds, sentinels={"Gehalt": ["k.A."]})
+    assert told["Gehalt"].to_list() == [4502.52, None, 38.5]
+    assert told["Faktor"].to_list() == [1.234, 47.128, 2.5]
