@@ -20,7 +20,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv studio studio-images spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor docs lock sbom clean
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor bench-studio docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -52,6 +52,7 @@ help:
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-costs  CPU seconds and memory of what \`sfumato advise\` tries, on a million records"
 	@echo "make bench-advisor  what \`sfumato advise\` takes, beside all that it could try, on six files; hours"
+	@echo "make bench-studio  the studio on a million records: first view, every click beside a run, memory"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
 	@echo "make spark    PySpark in .venv, for the tests of Spark (they need Java 17, and skip without)"
@@ -264,6 +265,10 @@ bench-costs: .venv/.installed
 # What was tried stands in build/, so that a run that was stopped goes on. ARGS="--people 4000" takes hours less.
 bench-advisor: .venv/.installed
 	$(BIN)/python benchmarks/advisor.py --kept build/advisor $(ARGS)
+
+# Ten minutes, most of them two trials of a million records.
+bench-studio: .venv/.installed
+	$(BIN)/python benchmarks/studio.py
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue

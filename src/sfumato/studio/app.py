@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ..errors import SfumatoError
+from ..errors import InputError, SfumatoError
 from ..release.report.parts import Markup, tag
-from .asked import Asked, Upload
+from .asked import Asked, Room, Upload
 from .desk import Conflict, Desk
 from .folder import Folder
 from .guard import FRAMED, Guard
@@ -35,14 +36,14 @@ _log = logging.getLogger("sfumato.studio")
 
 
 class Studio:
-    """The pages of one folder; `first` is the file that was named when it was started."""
+    """The pages of one folder; `first` is the plan of the file that was named when it was
+    started."""
 
-    def __init__(self, root: Path, first: Path | None = None) -> None:
-        self.folder = Folder(root)
-        self.first = self.folder.open(first) if first is not None else None
+    def __init__(self, folder: Folder, first: Desk | None = None) -> None:
+        self.folder, self.first = folder, first
         self.rooms = {room.key: room for room in ROOMS}
 
-    def app(self, *, token: str, hosts: list[str], port: int) -> Starlette:
+    def app(self, *, token: str, hosts: list[str], port: int, once: str = "") -> Starlette:
         """The application, behind its door."""
         routes = [
             Route("/", self._answered(self._front)),
@@ -57,7 +58,9 @@ class Studio:
             Route("/plan/{key}/{room}/{action}", self._answered(self._act), methods=["POST"]),
             Route("/plan/{key}/{room}/file/{name}", self._answered(self._file)),
         ]
-        door = Middleware(Guard, token=token, hosts=hosts, port=port, most=UPLOAD)
+        door = Middleware(
+            Guard, token=token, once=once, hosts=hosts, port=port, most=UPLOAD, most_words=_FORM
+        )
         return Starlette(routes=routes, middleware=[door])
 
     # --- requests ---
@@ -78,10 +81,11 @@ class Studio:
                 raise
             except SfumatoError as error:
                 return self._wrong(request, form, error)
+            except (OSError, RecursionError) as error:
+                return self._wrong(request, form, _unreadable(error))
             except Exception as error:
                 _log.exception("a fault in the studio")
-                words = f"A fault in the studio ({type(error).__name__}); nothing was changed."
-                return HTMLResponse(lobby(_way_back(), notice(words, look="bad")), 500)
+                return self._fault(request, error)
             finally:
                 await request.close()
 
@@ -89,6 +93,7 @@ class Studio:
 
     def _asked(self, request: Request, form: Mapping[str, Any], here: str = "") -> Asked:
         desk = self.folder.of_key(request.path_params["key"])
+        desk.check_room()
         texts = {key: [one for one in value if isinstance(one, str)] for key, value in form.items()}
         files = {
             key: one for key, value in form.items() for one in value if isinstance(one, Upload)
@@ -112,10 +117,24 @@ class Studio:
             room = self.rooms.get(name, ROOMS[0])
             if request.method != "POST":  # the page itself cannot be made
                 return HTMLResponse(page(asked, ROOMS, room, Markup(""), *told), 422)
-            return HTMLResponse(page(asked, ROOMS, room, room.page(asked), *told), 422)
-        except SfumatoError as second:
-            more = problem(second.to_dict()) if str(second) != str(error) else ""
+            return HTMLResponse(page(asked, ROOMS, room, _inside(asked, room), *told), 422)
+        except (SfumatoError, OSError, RecursionError) as second:
+            other = second if isinstance(second, SfumatoError) else _unreadable(second)
+            more = problem(other.to_dict()) if str(other) != str(error) else ""
             return HTMLResponse(lobby(_way_back(), *told, more), 422)
+
+    def _fault(self, request: Request, error: Exception) -> Response:
+        """What nobody foresaw: its words may hold values, and stand in the terminal alone."""
+        words = f"A fault in the studio ({type(error).__name__}); nothing was changed."
+        more = ""
+        with suppress(SfumatoError, KeyError):
+            desk = self.folder.of_key(request.path_params["key"])
+            more = (
+                f"If it stays, end the studio and remove {desk.room.name}: that is what was read "
+                "and tried, and not the plan."
+            )
+        told = notice(words, tag("p", more) if more else "", look="bad")
+        return HTMLResponse(lobby(_way_back(), told), 500)
 
     # --- before a plan is open ---
 
@@ -149,9 +168,7 @@ class Studio:
         if room is None:
             raise HTTPException(404)
         asked = self._asked(request, form)
-        if not asked.desk.text:
-            return HTMLResponse(page(asked, ROOMS, room, opening.drafting(asked)))
-        return HTMLResponse(page(asked, ROOMS, room, room.page(asked)))
+        return HTMLResponse(page(asked, ROOMS, room, _inside(asked, room)))
 
     def _act(self, request: Request, form: Mapping[str, Any]) -> Response:
         room = self.rooms.get(request.path_params["room"])
@@ -159,6 +176,7 @@ class Studio:
         if action is None:
             raise HTTPException(404)
         asked = self._asked(request, form)
+        _check_reach(asked)
         place = action(asked)
         goal = f"/plan/{asked.desk.key}/{place}" if place else asked.here
         if place and place.startswith("/plan/"):  # of another plan, which the action began
@@ -170,7 +188,9 @@ class Studio:
         made = None if room is None else room.files.get(request.path_params["name"])
         if made is None:
             raise HTTPException(404)
-        found = made(self._asked(request, form))
+        asked = self._asked(request, form)
+        _check_reach(asked)
+        found = made(asked)
         request.scope.setdefault("state", {})[FRAMED] = found.framed
         headers = {}
         if found.download:
@@ -198,6 +218,27 @@ class Studio:
         return Response(found.read_bytes(), media_type=kind)
 
 
+def _inside(asked: Asked, room: Room) -> Markup:
+    """A room's page, once the plan is there and is allowed what it reaches."""
+    if not asked.desk.text:
+        return opening.drafting(asked)
+    if asked.desk.beyond:
+        return opening.reaching(asked)
+    return room.page(asked)
+
+
+def _check_reach(asked: Asked) -> None:
+    if asked.desk.text and asked.desk.beyond:
+        raise InputError(
+            "the plan reaches outside of the folder, which nobody has allowed yet",
+            remedy="look at what it names, then let it, or change the plan",
+        )
+
+
+def _allow(asked: Asked) -> None:
+    asked.desk.allow(asked.seen)
+
+
 def _undo(asked: Asked) -> None:
     what = asked.desk.undo(asked.seen)
     asked.desk.said = f"Taken back: {what}" if what else ""
@@ -219,7 +260,7 @@ def _end(asked: Asked) -> None:
         job.end()
 
 
-_DEEDS = {"undo": _undo, "redo": _redo, "write": _write, "end": _end}
+_DEEDS = {"allow": _allow, "undo": _undo, "redo": _redo, "write": _write, "end": _end}
 """What changes the plan, or ends work, whatever room one is in."""
 
 
@@ -250,6 +291,15 @@ def _safe(back: str, desk: Desk) -> str:
 def _conflict(error: Conflict) -> Markup:
     changed = tag("pre", "\n".join(error.lines), class_="diff") if error.lines else ""
     return notice(error.message, changed, tag("p", f"→ {error.remedy}"), look="bad")
+
+
+def _unreadable(error: OSError | RecursionError) -> InputError:
+    if isinstance(error, RecursionError):
+        return InputError(
+            "the plan is nested too deeply", remedy="mend it: its text is at the right"
+        )
+    why = error.strerror or type(error).__name__
+    return InputError(f"what the plan names cannot be looked at: {why}", remedy="name another")
 
 
 def _way_back() -> Markup:

@@ -16,10 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..addresses import ELSEWHERE
 from ..aside import write_text
 from ..errors import Complaint, InputError, OutputError, PlanError, SfumatoError
 from ..machine import cannot_write
 from ..release.plan.plan import Plan
+from . import trust
 from .jobs import Job, Jobs
 
 ROOM = ".studio"
@@ -44,8 +46,13 @@ class Conflict(SfumatoError):
 class Desk:
     """A plan file, and the room beside it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, root: Path | None = None) -> None:
         self.path = path.absolute()
+        self.root = root
+        """The folder that the studio was started in; what the plan names beyond it is asked for."""
+        self.allowed: set[str] = set()
+        """What of it whoever looks at the plan has let it read. It is kept here alone: what lies
+        beside the plan may have come with it."""
         self.base = self.path.parent
         self.room = self.path.with_suffix(ROOM)
         self.key = digest(str(self.path))[:12]
@@ -107,11 +114,47 @@ class Desk:
             return Plan.parse(text, name=self.path.name, base=self.base)
         except PlanError as error:
             return error
+        except RecursionError:
+            return PlanError(self.path.name, [Complaint("", "is nested too deeply", "mend it")])
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """What the plan would reach outside of the folder, and nobody has let it yet."""
+        if self.root is None:
+            return ()
+        found = trust.beyond(self.text, self.base, self.root)
+        return () if self.allowed.issuperset(found) else found
+
+    def allow(self, seen: str | None) -> None:
+        """Let the plan reach what stood on the page that was looked at."""
+        with self._held:
+            self._check_seen(self.text, seen)
+            self.check_secrets()
+            self.allowed.update(self.beyond)
+
+    def check_secrets(self) -> None:
+        """A plan with a password is neither shown nor kept: an error that says where it belongs."""
+        if trust.passwords(self.text):
+            raise InputError(
+                "the plan holds a password, or what may be one, in an address",
+                remedy=f"take it out in an editor; {ELSEWHERE}",
+            )
+
+    def check_room(self) -> None:
+        """An error where what the room holds may be somebody else's."""
+        if why := trust.foreign(self.room):
+            raise OutputError(
+                f"what is kept beside the plan is not used: {why}",
+                remedy=f"remove {self.room.name}, or open a copy of the plan and its data in a "
+                "folder of your own",
+            )
 
     def edit(self, what: str, change: Callable[[str], str], seen: str | None = None) -> None:
         """Change the plan's text. A change after which more is wrong than before is refused with
         what would be wrong; `seen` is the version that whoever asks has looked at."""
         with self._held:
+            self.check_room()
+            self.check_secrets()
             before = self.text
             self._check_seen(before, seen)
             text = change(before)
@@ -153,6 +196,8 @@ class Desk:
 
     def _move(self, by: int, seen: str | None) -> str:
         with self._held:
+            self.check_room()
+            self.check_secrets()
             text = self.text
             self._check_seen(text, seen)
             history = self._history(text)
@@ -189,7 +234,7 @@ class Desk:
             one = [(str(each["what"]), str(each["text"])) for each in texts][at]
             if at < 0:
                 raise ValueError
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+        except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
             return {"at": 0, "texts": [{"what": "opened", "text": now}]}
         if one[1] != now:
             texts = [*texts[: at + 1], {"what": "a change outside the studio", "text": now}][
@@ -230,12 +275,8 @@ class Desk:
     def make_room(self) -> None:
         """The folder for what the studio keeps beside the plan, for its owner alone."""
         try:
+            self.check_room()
             for folder in (self.room, self.room / "texts"):
-                if folder.is_symlink():
-                    raise OutputError(
-                        f"{folder.name} is a link, and the studio keeps nothing behind one",
-                        remedy="remove it",
-                    )
                 folder.mkdir(mode=0o700, exist_ok=True)
                 folder.chmod(0o700)
         except OSError as error:
@@ -247,6 +288,7 @@ class Desk:
         """Begin work in a process of its own: the task `kind`, with the plan as it is now. `what`
         tells people what is being done."""
         self.make_room()
+        self.check_secrets()
         return self.jobs.start(kind, what, words or {}, self.path, self.text)
 
     def once(self, kind: str, what: str, words: Mapping[str, Any] | None = None) -> Job:

@@ -71,7 +71,9 @@ class Folder:
         except OSError as error:
             raise InputError(f"the folder {name!r} cannot be opened: {error.strerror}") from error
         names = [one for one in names if not one.name.startswith(".") and not one.is_symlink()]
-        found = Listing(name, [], [], [], max(0, len(names) - _MOST))
+        plain = [one for one in names if _is_text(one.name)]
+        found = Listing(name, [], [], [], max(len(names) - len(plain), len(names) - _MOST))
+        names = plain
         for one in names[:_MOST]:
             told = str(one.relative_to(self.root))
             if one.is_dir():
@@ -85,7 +87,7 @@ class Folder:
 
     def desk(self, path: Path) -> Desk:
         """The desk of a plan."""
-        made = Desk(path)
+        made = Desk(path, self.root)
         return self._desks.setdefault(made.key, made)
 
     def of_key(self, key: str) -> Desk:
@@ -122,6 +124,7 @@ class Folder:
         if path.suffix == ".toml":
             return self.desk(path)
         desk = self.desk(self._plan_of(path))
+        desk.check_room()
         if not desk.text:
             running = desk.last("draft")
             if running is None or running.state != "running":
@@ -132,9 +135,10 @@ class Folder:
         """Where the plan of a file is: not that of another file of the same stem."""
         beside = plan_beside(path)
         desk = self.desk(beside)
+        desk.check_room()
         try:
             named = tomllib.loads(desk.text).get("input", {}).get("path", "")
-        except (tomllib.TOMLDecodeError, AttributeError):
+        except (tomllib.TOMLDecodeError, AttributeError, RecursionError):
             return beside  # to be mended
         job = None if desk.text else desk.last("draft")
         other = str(job.words.get("source", "")) if job is not None else str(named)
@@ -166,6 +170,15 @@ class Folder:
         with replacing(target, replace=False, private=True) as aside, aside.open("wb") as file:
             shutil.copyfileobj(given.file, file)
         return target
+
+
+def _is_text(name: str) -> bool:
+    """Whether a page can say it."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _private(folder: Path) -> bool:

@@ -46,9 +46,21 @@ class Guard:
     """Lets in whoever has the token and asks for one of `hosts`."""
 
     def __init__(
-        self, app: ASGIApp, *, token: str, hosts: Iterable[str], port: int, most: int
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        hosts: Iterable[str],
+        port: int,
+        most: int,
+        once: str = "",
+        most_words: int = 8 << 20,
     ) -> None:
-        self.app, self.token, self.most = app, token, most
+        if not token:
+            raise ValueError("a studio without a token would let everybody in")
+        self.app, self.token, self.most, self.most_words = app, token, most, most_words
+        self.once = once
+        """A token that lets in once: it stands where others may read it."""
         self.hosts = {f"{host}:{port}" for host in hosts}
         # Cookies do not tell ports apart: two studios keep theirs under two names.
         self.cookie = f"sfumato-{port}"
@@ -67,7 +79,7 @@ class Guard:
             return
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["path"] == "/" and scope["method"] == "GET" and given:
-            if not secrets.compare_digest(given.encode(), self.token.encode()):
+            if not self._fits(given):
                 answer: Response = PlainTextResponse("this is not the token of this studio\n", 403)
             else:
                 # The token leaves the address, so that no history or bookmark keeps it.
@@ -84,7 +96,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> str:
         """Why a request is not even looked at; nothing if it may be one of this studio's pages."""
         host = headers.get("host", "")
-        if host not in self.hosts:
+        if host not in self.hosts or len(headers.getlist("host")) != 1:
             return "this studio is not known by that name"
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return "this studio is read and posted to"
@@ -93,6 +105,15 @@ class Guard:
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return "another site cannot read what is here"
         return ""
+
+    def _fits(self, given: str) -> bool:
+        """Whether a token opens; the one that opens once does so no more."""
+        if secrets.compare_digest(given.encode(), self.token.encode()):
+            return True
+        opened = bool(self.once) and secrets.compare_digest(given.encode(), self.once.encode())
+        if opened:
+            self.once = ""
+        return opened
 
     def _known(self, headers: Headers) -> bool:
         try:
@@ -104,8 +125,11 @@ class Guard:
     async def _bounded(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Pass the request on, its body no longer than what is taken."""
         said = headers.get("content-length", "0")
-        too_much = PlainTextResponse(f"more than {self.most:,} bytes are not taken\n", 413)
-        if not (said.isascii() and said.isdigit()) or len(said) > 18 or int(said) > self.most:
+        # Only files are put by on the disk while they come; all else is held in memory.
+        files = headers.get("content-type", "").startswith("multipart/form-data")
+        most = self.most if files else min(self.most, self.most_words)
+        too_much = PlainTextResponse(f"more than {most:,} bytes are not taken\n", 413)
+        if not (said.isascii() and said.isdigit()) or len(said) > 18 or int(said) > most:
             await self._answer(too_much, scope, receive, send)
             return
         seen, begun = 0, False
@@ -114,8 +138,8 @@ class Guard:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.most:
-                raise TooMuch(self.most)
+            if seen > most:
+                raise TooMuch(most)
             return message
 
         async def dressed(message: Message) -> None:

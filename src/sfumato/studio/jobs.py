@@ -8,6 +8,7 @@ child and needs no server. Its folder is its owner's alone: what a run leaves th
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -67,7 +68,8 @@ class Job:
 
     @property
     def words(self) -> dict[str, Any]:
-        return dict(self.asked.get("words", {}))
+        found = self.asked.get("words")
+        return dict(found) if isinstance(found, dict) else {}
 
     @property
     def what(self) -> str:
@@ -107,7 +109,10 @@ class Job:
     @property
     def progress(self) -> dict[str, Any]:
         """How far it is: what, done, of, seconds."""
-        return {"what": "starting", "done": 0, "of": 0, **_json(self.folder / FAR)}
+        found = _json(self.folder / FAR)
+        done, of = (_figure(found.get(name)) for name in ("done", "of"))
+        told = {"done": int(done), "of": int(of), "seconds": _figure(found.get("seconds"))}
+        return {"what": str(found.get("what", "starting")), **told}
 
     @property
     def result(self) -> dict[str, Any]:
@@ -148,9 +153,11 @@ class Job:
     def _number(self) -> int:
         """That of its process."""
         try:
-            return int((self.folder / PID).read_text(encoding="ascii"))
+            number = int((self.folder / PID).read_text(encoding="ascii"))
         except (OSError, ValueError):
             return 0
+        # To signal 1 would be to signal everything that this user runs.
+        return number if 1 < number < 1 << 31 else 0
 
 
 class Jobs:
@@ -225,7 +232,7 @@ class Jobs:
             job.end()
 
 
-_FILES = (
+NAMES = (
     *("path", "reference", "given", "population", "original", "hierarchy", "hierarchies"),
     *("cells", "relations", "statuses", "ptable", "population_file", "population-file"),
 )
@@ -240,12 +247,10 @@ def seen(plan: Path, text: str, only: str = "") -> list[Any]:
     another input."""
     try:
         document = tomllib.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     sections = [
-        words
-        for name, words in document.items()
-        if name not in _ELSEWHERE and only in ("", name)
+        words for name, words in document.items() if name not in _ELSEWHERE and only in ("", name)
     ]
     found = []
     for name in [*dict.fromkeys(_texts(sections))][:_MOST_FILES]:
@@ -266,7 +271,7 @@ def _texts(given: Any, key: str = "") -> Iterator[str]:
     elif isinstance(given, list):
         for one in given:
             yield from _texts(one, key)
-    elif isinstance(given, str) and given and key in _FILES:
+    elif isinstance(given, str) and given and key in NAMES:
         yield given
 
 
@@ -306,9 +311,14 @@ def _number(folder: Path) -> int:
     return int(head) if head.isdigit() else 0
 
 
+def _figure(value: Any) -> float:
+    """A number of a note, which may be damaged."""
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0.0
+
+
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

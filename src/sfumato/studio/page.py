@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..addresses import ELSEWHERE
+from ..addresses import hidden as hidden_words
 from ..release.report.parts import Markup, join, tag
 from .asked import Asked, Room
 from .jobs import Job
+from .trust import passwords
 from .widgets import button, details, form, hidden, link, lone, notice
 
 MARK = (
@@ -122,7 +125,9 @@ def _plan(asked: Asked) -> Markup:
     """The plan as it is, to be read beside the work and changed by hand."""
     desk = asked.desk
     text = desk.text
-    lines = (tag("li", tag("code", line or " ")) for line in text.splitlines())
+    secret = passwords(text)
+    shown = hidden_words(text) if secret else text
+    lines = (tag("li", tag("code", line or " ")) for line in shown.splitlines())
     written = tag(
         "div", tag("ol", *lines, class_="code"), class_="scroll", role="region",
         aria_label=f"Text of {desk.path.name}", tabindex="0",
@@ -137,12 +142,19 @@ def _plan(asked: Asked) -> Markup:
             button("Keep this text"),
         ),
     )
+    if secret:
+        words = f"It holds a password. Take it out in an editor; {ELSEWHERE}."
+        change = notice(words, look="bad")
     inside = (written, change) if text else (tag("p", "There is no plan yet.", class_="small"),)
     about = "What you do here is written there, and it is all that `sfumato protect` needs."
     return tag(
         "aside",
         tag(
-            "div", tag("h2", "The plan"), tag("p", about, class_="small"), *inside, class_="beside"
+            "div",
+            tag("h2", "The plan"),
+            tag("p", about, class_="small"),
+            *inside,
+            class_="beside",
         ),
         id="plan",
         aria_label="The plan",

@@ -13,8 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from ..errors import InputError, OutputError
-from .app import Studio
-from .rooms import warm
+from .folder import Folder
 
 OWN = "127.0.0.1"
 _ANY = ("0.0.0.0", "::")
@@ -32,11 +31,17 @@ def serve(
     names = ["127.0.0.1", "localhost"] if host in (OWN, *_ANY) else [host]
     if host in _ANY:
         names += [socket.gethostname(), socket.getfqdn()]
-    token = secrets.token_urlsafe(32)
-    studio = Studio(root, first)
+    token, once = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    # A file is being read by a process of its own while the pages are imported here.
+    folder = Folder(root)
+    desk = folder.open(first) if first is not None else None
+    from .app import Studio
+    from .rooms import warm
+
+    studio = Studio(folder, desk)
     address = f"http://{names[0]}:{port}/?token={token}"
     config = uvicorn.Config(
-        studio.app(token=token, hosts=names, port=port),
+        studio.app(token=token, once=once if open else "", hosts=names, port=port),
         access_log=False,  # addresses would stand in it
         log_level="warning",
         server_header=False,
@@ -46,8 +51,11 @@ def serve(
     server = _Server(config)
     say(f"the studio is at\n  {address}\nKeep this address to yourself. Ctrl-C ends the studio.")
     if open:
+        # What a browser is started with stands in the list of processes, for everybody on this
+        # machine to read: it opens once, and then no more.
+        own = address.replace(token, once)
         server.ready = lambda: threading.Thread(
-            target=webbrowser.open, args=(address,), daemon=True
+            target=webbrowser.open, args=(own,), daemon=True
         ).start()
     threading.Thread(target=warm, daemon=True).start()
     try:
@@ -55,8 +63,8 @@ def serve(
     except KeyboardInterrupt:
         pass
     finally:
-        for desk in studio.folder.desks():
-            desk.jobs.end()
+        for one in folder.desks():
+            one.jobs.end()
 
 
 class _Server(uvicorn.Server):
@@ -72,7 +80,8 @@ class _Server(uvicorn.Server):
 def _taken(host: str, port: int) -> socket.socket:
     """A socket at the place that was asked for."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Named, since asyncio sends small answers at once only where the protocol says TCP.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if sys.platform != "win32":
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

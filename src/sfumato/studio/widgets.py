@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..release.report.parts import Markup, join, tag
+from ..release.report.parts import Markup, esc, join, tag
 from .asked import Asked
 from .jobs import Job
 
@@ -75,6 +76,49 @@ def tabs(
 def where(asked: Asked, place: str) -> str:
     """The address of a page or file of the same plan."""
     return f"/plan/{asked.desk.key}/{place}"
+
+
+_SHOWING = (
+    "abbr|b|br|caption|circle|code|dd|defs|desc|details|div|dl|dt|ellipse|em|figcaption|figure|g|h2"
+    "|h3|h4|i|li|line|linearGradient|ol|p|path|pattern|polygon|polyline|pre|rect|section|small|span"
+    "|stop|strong|sub|summary|sup|svg|table|tbody|td|text|tfoot|th|thead|title|tr|tspan|ul"
+)
+_SAYING = (
+    r"aria-[a-z]+|class|clip-path|colspan|cx|cy|d|dominant-baseline|dx|dy|fill|fill-opacity|"
+    r"font-family|font-size|font-style|font-weight|gradientTransform|gradientUnits|height|id|"
+    r"letter-spacing|offset|open|opacity|patternTransform|patternUnits|points|preserveAspectRatio|"
+    r"r|role|rowspan|rx|ry|scope|stop-color|stop-opacity|stroke|stroke-[a-z]+|tabindex|"
+    r"text-anchor|title|transform|viewBox|width|x|x1|x2|xmlns|y|y1|y2"
+)
+_TAG = re.compile(
+    rf"[^<]+|<(?P<end>/)?(?P<name>{_SHOWING})(?:\s(?:{_SAYING})=\"[^\"<>]*\")*(?P<lone>/)?>"
+)
+
+
+def stored(text: object) -> Markup:
+    """A part of a page that a job left ready: taken where it does nothing but show, as all that is
+    made by `tag` for tables and figures does. Anything else, which may be from somebody who wrote
+    into the room, is told as what it is.
+
+    >>> stored("<p>1 &lt; 2</p>"), "<" in stored('<p onclick="x()">')
+    ('<p>1 &lt; 2</p>', False)
+    """
+    found, at = str(text), 0
+    open_: list[str] = []
+    while at < len(found):
+        part = _TAG.match(found, at)
+        if part is None:
+            break
+        at, name = part.end(), part["name"]
+        if part["end"]:
+            if not open_ or open_.pop() != name:
+                break
+        elif name and not part["lone"] and name != "br":
+            open_.append(name)
+    else:
+        if not open_:
+            return Markup(found)
+    return esc(f"This part cannot be shown; do it again. {found[:200]}")
 
 
 def field(label: object, control: Markup, hint: object = "", *, id: str = "") -> Markup:

@@ -9,7 +9,7 @@ from ...release.looking.columns import KINDS, MOST_ORDERED, ROLES
 from ...release.report.parts import Markup, clipped, count, join, percent, tag
 from ...texts import one_line
 from ..asked import Asked
-from ..widgets import button, details, form, hidden, link, lone, select
+from ..widgets import button, details, form, hidden, link, lone, select, stored
 from .data_look import Look, Seen
 
 BULK = "several"
@@ -24,7 +24,7 @@ def called(one: Seen, most: int = 60) -> str:
 
 def card(asked: Asked, look: Look, one: Seen, figures: Mapping[str, str]) -> Markup:
     """One column."""
-    drawn = Markup(figures.get(str(one.number), "")) if one.found else ""
+    drawn = stored(figures.get(str(one.number), "")) if one.found else ""
     return tag(
         "section",
         tag("div", tag("h3", called(one), id=f"name-{one.key}"), tick(one), class_="head"),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...addresses import ELSEWHERE
 from ...release.looking.files import ENDINGS
-from ...release.report.parts import Markup, join, tag
+from ...release.report.parts import Markup, clipped, join, tag
 from ..asked import Asked
 from ..folder import Folder
-from ..widgets import button, form, hidden, lone, notice, work
+from ..trust import passwords
+from ..widgets import button, card, form, hidden, lone, notice, work
 from .data_reading import failed
+
+_MOST = 30
+"""Names that are written out."""
 
 
 def front(folder: Folder, name: str) -> Markup:
@@ -57,6 +62,29 @@ def drafting(asked: Asked) -> Markup:
     if job.state == "running":
         return join((work(asked, job), other))
     return join((failed(asked, job, "data/draft"), other))
+
+
+def reaching(asked: Asked) -> Markup:
+    """What the plan would reach outside of the folder, before it does."""
+    names = asked.desk.beyond
+    listed = tag("ul", *(tag("li", tag("code", clipped(one, 300))) for one in names[:_MOST]))
+    more = f"and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    about = (
+        "A plan may name whatever its author liked. Let it only if you wrote it, or know what "
+        "these are. You are asked again when the studio is started anew."
+    )
+    if passwords(asked.desk.text):
+        allowed = tag("p", f"An address holds a password. Take it out in an editor; {ELSEWHERE}.")
+    else:
+        allowed = form(asked, "allow", button("Let it read them", look="first"), id="allow-form")
+    return card(
+        tag("h2", "This plan reaches outside of the folder"),
+        tag("p", "Nothing of this was read yet:"),
+        listed,
+        tag("p", more) if more else "",
+        tag("p", about),
+        allowed,
+    )
 
 
 def _at(folder: str) -> str:

@@ -52,7 +52,8 @@ def target(desk: Desk) -> Path | None:
     named = planned.section(desk, "output").get("path")
     if not isinstance(named, str) or not named:
         return None
-    return Path(os.path.abspath(desk.base / named))
+    place = Path(os.path.abspath(desk.base / named))
+    return place if place.name else None  # the root of all files is no place for a release
 
 
 def ledger(desk: Desk) -> Path | None:

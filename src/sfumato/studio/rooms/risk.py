@@ -11,7 +11,19 @@ from ...release.report.parts import Markup, join, tag
 from ..asked import Asked, Room
 from ..jobs import Job
 from ..tasks.risk import KEPT, SUDA
-from ..widgets import button, card, checkbox, details, form, link, notice, private, tabs, work
+from ..widgets import (
+    button,
+    card,
+    checkbox,
+    details,
+    form,
+    link,
+    notice,
+    private,
+    stored,
+    tabs,
+    work,
+)
 from . import risk_attacks, risk_people
 from .trials import Trial, cards_of, kept, standing, tables_only, trial
 
@@ -143,9 +155,9 @@ def _shown(told: Mapping[str, Any]) -> Markup:
         ("exposure", "Whom the columns give away"),
     ):
         if told.get(key):
-            parts.append(card(tag("h2", title), Markup(told[key])))
+            parts.append(card(tag("h2", title), stored(told[key])))
     if told.get("measures"):
-        measures = Markup(told["measures"])
+        measures = stored(told["measures"])
         parts.append(details("All measures of risk that were taken", card(measures), id="measures"))
     return join(parts)
 

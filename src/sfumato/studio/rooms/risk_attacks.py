@@ -21,6 +21,7 @@ from ..widgets import (
     link,
     notice,
     private,
+    stored,
     text_field,
     work,
 )
@@ -65,7 +66,7 @@ def _required(told: Mapping[str, Any]) -> Markup:
     return card(
         tag("h2", "What the plan required"),
         private(),
-        Markup(told["attacks"]),
+        stored(told["attacks"]),
         class_="card attacked",
     )
 
@@ -94,7 +95,7 @@ def _result(job: Job) -> Markup:
         parts.append(details(f"{len(said)} notes", tag("ul", *lines, class_="small"), id="notes"))
     parts.append(details("How to read it", definitions(_READ), id="reading"))
     if found["section"]:
-        examples = Markup(found["section"])
+        examples = stored(found["section"])
         words = "What each intruder has, and an attempt of each that succeeded"
         parts.append(details(words, private(), examples, id="examples"))
     return card(*parts, class_="card attacked")

@@ -23,6 +23,7 @@ from ..widgets import (
     link,
     notice,
     private,
+    stored,
     text_field,
     work,
 )
@@ -164,7 +165,7 @@ def _done(asked: Asked, job: Job, *, current: bool) -> Markup:
     )
     heads = [(title, value, aside) for title, value, aside, _ in found.get("headlines", ())]
     sentences = [tag("li", sentence) for *_, sentence in found.get("headlines", ())]
-    table = Markup(found["requirements"]) if found.get("requirements") else _listed(findings)
+    table = stored(found["requirements"]) if found.get("requirements") else _listed(findings)
     notes = [tag("li", clipped(one, 600)) for one in found.get("notes", ())]
     return join(
         (

@@ -12,7 +12,7 @@ from ...release.report.report import legend
 from ...texts import one_line
 from ..asked import Asked, Room
 from ..tasks.utility import KEPT
-from ..widgets import button, card, field, link, notice, private, select, tabs, work
+from ..widgets import button, card, field, link, notice, private, select, stored, tabs, work
 from . import utility_measures, utility_pairs
 from .trials import Trial, asking, cards_of, kept_along, standing, tables_only, trial
 
@@ -157,7 +157,7 @@ def _jump(asked: Asked, every: Sequence[Mapping[str, str]], chosen: int) -> Mark
 def _picture(j: int, one: Mapping[str, str], chosen: bool) -> Markup:
     look = {"class_": "here"} if chosen else {}
     if one["drawn"]:
-        return tag("div", Markup(one["drawn"]), id=f"at-{j}", **look)
+        return tag("div", stored(one["drawn"]), id=f"at-{j}", **look)
     name = tag("figcaption", tag("strong", clipped(one["name"], 60)), f" ({one['about']})")
     why = tag("p", f"Not drawn: {one['why'] or 'there is nothing to draw'}.", class_="small")
     return tag("div", tag("figure", name, why), id=f"at-{j}", **look)
@@ -187,14 +187,14 @@ def _pair(asked: Asked, found: Trial, told: Mapping[str, Any]) -> Markup:
 
 
 def _correlations(asked: Asked, found: Trial, told: Mapping[str, Any]) -> Markup:
-    return card(tag("h2", "How correlations moved"), Markup(told["correlations"]))
+    return card(tag("h2", "How correlations moved"), stored(told["correlations"]))
 
 
 def _measures(asked: Asked, found: Trial, told: Mapping[str, Any]) -> Markup:
     return join(
         (
             cards_of(told.get("cards", ())),
-            card(tag("h2", "Every measure that was taken"), Markup(told["measures"])),
+            card(tag("h2", "Every measure that was taken"), stored(told["measures"])),
         )
     )
 
