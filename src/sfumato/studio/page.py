@@ -150,7 +150,11 @@ def _plan(asked: Asked) -> Markup:
     return tag(
         "aside",
         tag(
-            "div", tag("h2", "The plan"), tag("p", about, class_="small"), *inside, class_="beside"
+            "div",
+            tag("h2", "The plan"),
+            tag("p", about, class_="small"),
+            *inside,
+            class_="beside",
         ),
         id="plan",
         aria_label="The plan",

@@ -52,6 +52,9 @@ def opened(seat: Seat) -> Desk:
 def newcomer(seat: Seat, file: Path, look: Look = nobody) -> Desk:
     """Knows the data, not the literature: a file becomes a release, which is refused once."""
     seat.drop(file).idle()
+    # The page of the draft asks, and begins to read all records by itself.
+    seat.page.locator("#questions").wait_for()
+    seat.idle()
     look("dropped")
     seat.click("Yes, missing").idle()
     seat.click("Yes, it is quasi").idle()
@@ -139,7 +142,7 @@ def table_maker(seat: Seat, desk: Desk, look: Look = nobody) -> Desk:
     look("rules")
     seat.choose("Another rule", "dominance").click("Add it")
     seat.click("Protect the table").idle()
-    page.locator(".peek").nth(5).hover()
+    page.locator(".peek[aria-label*='sensitive']").nth(2).hover()
     look("tables")
     page.mouse.move(0, 0)
     seat.room("Publish").idle()

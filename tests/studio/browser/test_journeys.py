@@ -106,6 +106,7 @@ def test_a_maker_of_tables_publishes(seat: Seat, people: Registers, tmp_path: Pa
     assert desk.path != records.path
     assert {one.name for one in desk.plan.table.rules} >= {"dominance"}
     assert "True value" in seen["tables"]
+    assert "An attacker can say: between" in seen["tables"]
     assert "The release is written" in seen["written"]
     public, private = written(desk)
     assert sfumato("verify", str(public)) == 0
