@@ -290,6 +290,10 @@ def _title(change: str) -> str:
     'Step 2: k = 25'
     >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
     'Step 3 itself keeps l-diversity'
+    >>> _title('pay: role = "identifier", so that it is left out; steps.1: k = 8')
+    'Leave pay out; step 1: k = 8'
+    >>> _title('first step: use = "global-recoding", bins = { pay = 12 }')
+    'First cut pay into 12 ranges'
     """
     found = re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change)
     if found and found[1] == found[2]:
@@ -301,7 +305,26 @@ def _title(change: str) -> str:
     if found := re.match(r'steps\.(\d+): criteria = \[\{ use = "([a-z0-9-]+)"[^\]]*\]$', change):
         return f"Step {found[1]} itself keeps {found[2]}"
     plain = re.sub(r"\bsteps\.(\d+):", r"step \1:", change)
+    plain = "; ".join(_plainly(part) for part in plain.split("; "))
     return clipped(plain[:1].upper() + plain[1:], 120)
+
+
+_PLAIN = (
+    (r'(.+): role = "identifier", so that it is left out', r"leave \1 out"),
+    (r'(.+): role = "quasi", so that it is masked', r"mask \1, too"),
+    (
+        r'first step: use = "global-recoding", bins = \{ (.+) = (\d+) \}',
+        r"first cut \1 into \2 ranges",
+    ),
+)
+"""Changes of a plan as one would say them; their exact words stand beside."""
+
+
+def _plainly(change: str) -> str:
+    for pattern, words in _PLAIN:
+        if re.fullmatch(pattern, change):
+            return re.sub(pattern, words, change)
+    return change
 
 
 def _reason(asked: Asked) -> Markup:
