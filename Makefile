@@ -19,8 +19,8 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv studio spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor docs lock sbom clean
+.PHONY: help venv studio studio-images spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor bench-studio docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -38,6 +38,7 @@ help:
 	@echo "make property 10,000 small tables by every method and criterion, recounted (CASES=10000 SEED=1)"
 	@echo "make soak     releases killed, raced, interrupted and out of disk, for an hour (SECONDS=3600 SEED=1)"
 	@echo "make soak-studio  an hour of scripted use of the studio, and how much memory it keeps (SECONDS=3600)"
+	@echo "make studio-images  the pictures of docs/studio.md, from a journey in Chromium"
 	@echo "make bench    side by side with other tools"
 	@echo "make bench-microaggregation   the same for microaggregation, beside naive versions and papers"
 	@echo "make bench-masking   every masking method, the slides' tables, and peers"
@@ -51,6 +52,7 @@ help:
 	@echo "make bench-roles  how many kinds and roles drafts get right, with what they miss"
 	@echo "make bench-costs  CPU seconds and memory of what \`sfumato advise\` tries, on a million records"
 	@echo "make bench-advisor  what \`sfumato advise\` takes, beside all that it could try, on six files; hours"
+	@echo "make bench-studio  the studio on a million records: first view, every click beside a run, memory"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
 	@echo "make spark    PySpark in .venv, for the tests of Spark (they need Java 17, and skip without)"
@@ -264,10 +266,17 @@ bench-costs: .venv/.installed
 bench-advisor: .venv/.installed
 	$(BIN)/python benchmarks/advisor.py --kept build/advisor $(ARGS)
 
+# Ten minutes, most of them two trials of a million records.
+bench-studio: .venv/.installed
+	$(BIN)/python benchmarks/studio.py
+
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue
 	$(BIN)/python -m sfumato.cli.reference docs/reference
 	$(BIN)/python -m tests.docs.make_seeds
+
+studio-images: .venv/.installed
+	$(BIN)/python -m tests.studio.screenshots docs/images
 
 lock:
 	$(PYTHON) -m tests.supply.lock $(if $(UPGRADE),--upgrade)

@@ -54,8 +54,9 @@ class Visitor:
         from starlette.testclient import TestClient
 
         from sfumato.studio.app import Studio
+        from sfumato.studio.folder import Folder
 
-        self.studio = Studio(root)
+        self.studio = Studio(Folder(root))
         app = self.studio.app(token="token", hosts=["studio"], port=8000)
         self.client = TestClient(app, base_url="http://studio:8000", follow_redirects=True)
         self.client.headers["origin"] = "http://studio:8000"

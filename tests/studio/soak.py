@@ -1,8 +1,9 @@
 """`python -m tests.studio.soak --seconds N`: the studio used over and over, and what it keeps.
 
-One server, and somebody who opens every room, changes the plan, takes it back, tries a table and
-ends another try, by plain HTTP. It fails if the server's memory grew by more than it may, if half
-of the answers took longer than they may, or if anything was not answered as it should be.
+One server, and somebody who opens every room, changes the plan, takes it back, tries records and a
+table, looks at what came of it and ends another try, by plain HTTP. It fails if the server's memory
+grew by more than it may, if half of the answers took longer than they may, or if anything was not
+answered as it should be.
 """
 
 from __future__ import annotations
@@ -33,6 +34,20 @@ RECORDS = 600
 PATIENCE = 300.0
 """Seconds that a try may take on a busy machine."""
 LEAVES = ("tables", "tables?show=table", "tables?show=methods", "tables?show=audit")
+PLACES = (
+    *("hierarchies?column=0", "hierarchies?column=3", "hierarchies?column=5"),
+    *("protect?pick=requirement", "protect?pick=step", "protect?pick=method"),
+    *("protect?require=t-closeness", "protect?explain=mdav"),
+    *("explore?view=lattice", "explore?view=map", "explore?view=trials"),
+    *("risk?part=people", "risk?part=people&by=q0", "risk?part=people&alone=before&by=score"),
+    *("risk?part=people&record=7", "risk?part=people&column=1&value=1", "risk?part=attacks"),
+    *("utility?part=columns", "utility?part=pair&a=0&b=1", "utility?part=pair&a=3&b=5"),
+    *("utility?part=correlations", "utility?part=measures", "utility?part=model"),
+    *("utility?part=any", "publish", "publish/file/report"),
+)
+"""What the rooms show of a trial, and where something may be chosen."""
+EVERY = 5
+"""Rounds after which the records are tried and looked at anew."""
 
 
 class Failed(Exception):
@@ -89,6 +104,12 @@ def changed(text: str, turn: int) -> str:
     return re.sub(r'^(sex = \{ role = )"\w+"', rf'\1"{role}"', text, count=1, flags=re.M)
 
 
+def met(records: Desk) -> None:
+    """The drafted plan, so that its trials hold: few records are singled out by three columns."""
+    text = re.sub(r"^exposure = .*$", "exposure = false", records.text, flags=re.M)
+    records.path.write_text(text, encoding="utf-8")
+
+
 def a_round(user: User, records: Desk, table: Desk, turn: int) -> None:
     """Everything once."""
     user.see("/files")
@@ -108,6 +129,7 @@ def a_round(user: User, records: Desk, table: Desk, turn: int) -> None:
         raise Failed("what was changed was not taken back")
     user.send(records, "redo", "data")
     user.send(records, "undo", "data")
+    records_tried(user, records, turn)
     # A table: another method each time, so that nothing is known of it.
     method = ("hypercube", "modular-suppression")[turn % 2]
     user.send(table, "tables/method", "tables", use=method)
@@ -129,6 +151,36 @@ def a_round(user: User, records: Desk, table: Desk, turn: int) -> None:
         raise Failed(f"work that was ended is {last.state}")
 
 
+def records_tried(user: User, records: Desk, turn: int) -> None:
+    """What is done with records: now and then a trial, and the rooms that show what it gave."""
+    before = records.text
+    user.idle(records)
+    user.send(
+        records, "protect/add-requirement", "protect?require=l-diversity", name="l-diversity",
+        **{"new.at_least": "2", "new.column": "smoker"},
+    )  # fmt: skip
+    if records.text == before:
+        raise Failed("a requirement was not added")
+    user.send(records, "undo", "protect")
+    if turn % EVERY == 0:
+        for action, back in (
+            ("data/check", "data"),
+            ("risk/assess", "risk"),
+            ("hierarchies/count", "hierarchies?column=3"),
+            ("protect/run", "protect"),
+        ):
+            user.send(records, action, back)
+            user.idle(records)
+        job = records.current("protect")
+        if job is None or job.state != "done":
+            raise Failed(f"a trial came to nothing: {job and (job.state, job.error)}")
+    page = user.page(records, "data")
+    if found := re.search(r"data/file/rows\?of=([\w-]+)&amp;first=(\d+)", page):
+        user.page(records, f"data/file/rows?of={found[1]}&first={found[2]}")
+    for place in PLACES:
+        user.page(records, place)
+
+
 def soak(seconds: float, say: Callable[[str], None] = print) -> bool:
     """Use it for so long; whether it held."""
     with tempfile.TemporaryDirectory(prefix="sfumato-soak-") as folder:
@@ -145,6 +197,7 @@ def soak(seconds: float, say: Callable[[str], None] = print) -> bool:
 def _soaked(served: Served, data: Path, seconds: float, say: Callable[[str], None]) -> bool:
     registers = Registers(served.root, data)
     records, table = registers.plan("records"), registers.table("table")
+    met(records)
     user, server = User(served), psutil.Process(served.process.pid)
     a_round(user, records, table, 0)  # what is loaded once
     first = server.memory_info().rss

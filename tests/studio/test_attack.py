@@ -390,7 +390,8 @@ def test_a_fault_says_what_may_be_done(
 def _door(tmp_path: Path) -> Any:
     from starlette.testclient import TestClient
 
-    made = Studio(tmp_path).app(token="printed", once="opened", hosts=["127.0.0.1"], port=8123)
+    door = {"token": "printed", "once": "opened", "hosts": ["127.0.0.1"], "port": 8123}
+    made = Studio(Folder(tmp_path)).app(**door)
     return TestClient(made, base_url="http://127.0.0.1:8123", follow_redirects=False)
 
 

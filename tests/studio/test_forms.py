@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from sfumato.declaration import Declaration, is_secret
 from sfumato.errors import ParameterError
-from sfumato.registry import Entry, entries, find
+from sfumato.registry import entries, find
 from sfumato.release.plan.output import Output
 from sfumato.release.plan.plan import Input
 from sfumato.release.plan.purpose import Purpose
@@ -75,6 +76,19 @@ def back(
     return words(cls, Asked(desk, form=form), "p", given)
 
 
+def for_each(check: Callable[[type[Declaration]], None]) -> None:
+    """Check all declarations, and name every one with which something is wrong. One test, since
+    there are hundreds of them, and each is done in a few milliseconds."""
+    wrong = []
+    for entry in ALL:
+        try:
+            check(entry.load())
+        except Exception as error:
+            wrong.append(f"{entry.kind} {entry.name}: {type(error).__name__}: {error}")
+    assert len(ALL) > 200
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path / "plan.toml")
@@ -89,41 +103,44 @@ def usable(cls: type[Declaration]) -> dict[str, Any]:
     return given
 
 
-@pytest.mark.parametrize("entry", ALL, ids=lambda one: f"{one.kind}-{one.name}")
-def test_a_form_says_what_the_plan_said(entry: Entry, desk: Desk) -> None:
-    cls = entry.load()
-    for columns in ([], COLUMNS):
-        given = usable(cls)
-        wanted = cls.build(given).plan_words()
-        said = back(desk, cls, given, columns)
-        assert cls.build(said).plan_words() == wanted
-        assert {*said} <= {*given}
+def test_a_form_says_what_the_plan_said(desk: Desk) -> None:
+    def check(cls: type[Declaration]) -> None:
+        for columns in ([], COLUMNS):
+            given = usable(cls)
+            wanted = cls.build(given).plan_words()
+            said = back(desk, cls, given, columns)
+            assert cls.build(said).plan_words() == wanted
+            assert {*said} <= {*given}
+
+    for_each(check)
 
 
-@pytest.mark.parametrize("entry", ALL, ids=lambda one: f"{one.kind}-{one.name}")
-def test_defaults_are_not_written(entry: Entry, desk: Desk) -> None:
-    cls = entry.load()
-    required = {name for name, about in cls.model_fields.items() if about.is_required()}
-    read = Read(fields(cls, {}, "p", columns=COLUMNS))
-    asked = Asked(desk, form={**read.form, **{f"p.{name}": ["5"] for name in required}})
-    try:
-        said = words(cls, asked, "p")
-    except ParameterError as error:
-        assert required or cls.complaints({}), str(error)
-    else:
-        assert {name.replace("-", "_") for name in said} <= required
+def test_defaults_are_not_written(desk: Desk) -> None:
+    def check(cls: type[Declaration]) -> None:
+        required = {name for name, about in cls.model_fields.items() if about.is_required()}
+        read = Read(fields(cls, {}, "p", columns=COLUMNS))
+        asked = Asked(desk, form={**read.form, **{f"p.{name}": ["5"] for name in required}})
+        try:
+            said = words(cls, asked, "p")
+        except ParameterError as error:
+            assert required or cls.complaints({}), str(error)
+        else:
+            assert {name.replace("-", "_") for name in said} <= required
+
+    for_each(check)
 
 
-@pytest.mark.parametrize("entry", ALL, ids=lambda one: f"{one.kind}-{one.name}")
-def test_defaults_that_a_plan_writes_down_are_understood(entry: Entry, desk: Desk) -> None:
-    cls = entry.load()
-    required = usable(cls)
-    for name, about in cls.model_fields.items():
-        default = None if about.is_required() else about.get_default(call_default_factory=True)
-        given = {**required, name.replace("_", "-"): as_written(default)}
-        if default is None or is_secret(cls, name) or cls.complaints(given):
-            continue
-        assert cls.build(back(desk, cls, given, [])) == cls.build(given)
+def test_defaults_that_a_plan_writes_down_are_understood(desk: Desk) -> None:
+    def check(cls: type[Declaration]) -> None:
+        required = usable(cls)
+        for name, about in cls.model_fields.items():
+            default = None if about.is_required() else about.get_default(call_default_factory=True)
+            given = {**required, name.replace("_", "-"): as_written(default)}
+            if default is None or is_secret(cls, name) or cls.complaints(given):
+                continue
+            assert cls.build(back(desk, cls, given, [])) == cls.build(given), name
+
+    for_each(check)
 
 
 def test_secrets_are_never_shown_and_stay(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from sfumato.studio.app import Studio
 from sfumato.studio.asked import Upload
 from sfumato.studio.folder import Folder
 from sfumato.studio.guard import Guard
+from sfumato.studio.server import _taken
 
 TOKEN, PORT = "t0ken", 8123
 HERE = f"127.0.0.1:{PORT}"
@@ -25,7 +27,7 @@ COOKIE = {"cookie": f"sfumato-{PORT}={TOKEN}"}
 
 
 def client(folder: Path) -> TestClient:
-    app = Studio(folder).app(token=TOKEN, hosts=["127.0.0.1", "localhost"], port=PORT)
+    app = Studio(Folder(folder)).app(token=TOKEN, hosts=["127.0.0.1", "localhost"], port=PORT)
     return TestClient(app, base_url=f"http://{HERE}", follow_redirects=False)
 
 
@@ -250,3 +252,10 @@ def test_the_plan_of_a_file_of_the_same_stem_is_not_taken_for_its_own(tmp_path: 
     folder = Folder(tmp_path)
     assert folder.open(tmp_path / "v.csv").path.name == "v.toml"
     assert folder.open(tmp_path / "v.xlsx").path.name == "v.xlsx.toml"
+
+
+def test_small_answers_do_not_wait_for_more() -> None:
+    with _taken("127.0.0.1", 0) as found:
+        # asyncio switches Nagle's algorithm off where it knows that it is TCP: else every answer
+        # waits 40 ms for an acknowledgement.
+        assert found.proto == socket.IPPROTO_TCP

@@ -266,7 +266,7 @@ def test_another_release_of_the_same_data_is_listed_and_strangers_are_not(folder
 
 def test_options_of_the_output_are_words_of_the_plan(folder: Path) -> None:
     at = desk(folder)
-    do(publish.ROOM, "output", at, output__path="there", output__format="2",
+    do(publish.ROOM, "output", at, output__path="there", output__format="parquet",
        output__shuffle__there="")  # fmt: skip
     assert tomllib.loads(at.text)["output"] == {
         "path": "there",

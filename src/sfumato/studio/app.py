@@ -36,11 +36,11 @@ _log = logging.getLogger("sfumato.studio")
 
 
 class Studio:
-    """The pages of one folder; `first` is the file that was named when it was started."""
+    """The pages of one folder; `first` is the plan of the file that was named when it was
+    started."""
 
-    def __init__(self, root: Path, first: Path | None = None) -> None:
-        self.folder = Folder(root)
-        self.first = self.folder.open(first) if first is not None else None
+    def __init__(self, folder: Folder, first: Desk | None = None) -> None:
+        self.folder, self.first = folder, first
         self.rooms = {room.key: room for room in ROOMS}
 
     def app(self, *, token: str, hosts: list[str], port: int, once: str = "") -> Starlette:

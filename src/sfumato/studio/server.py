@@ -6,6 +6,7 @@ import secrets
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +14,13 @@ from pathlib import Path
 import uvicorn
 
 from ..errors import InputError, OutputError
-from .app import Studio
-from .rooms import warm
+from .desk import Desk
+from .folder import Folder
 
 OWN = "127.0.0.1"
 _ANY = ("0.0.0.0", "::")
+_PACE = 0.2
+"""Seconds between two looks at a file that is being read."""
 
 
 def serve(
@@ -33,7 +36,13 @@ def serve(
     if host in _ANY:
         names += [socket.gethostname(), socket.getfqdn()]
     token, once = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    studio = Studio(root, first)
+    # A file is being read by a process of its own while the pages are imported here.
+    folder = Folder(root)
+    desk = folder.open(first) if first is not None else None
+    from .app import Studio
+    from .rooms import warm
+
+    studio = Studio(folder, desk)
     address = f"http://{names[0]}:{port}/?token={token}"
     config = uvicorn.Config(
         studio.app(token=token, once=once if open else "", hosts=names, port=port),
@@ -52,14 +61,21 @@ def serve(
         server.ready = lambda: threading.Thread(
             target=webbrowser.open, args=(own,), daemon=True
         ).start()
-    threading.Thread(target=warm, daemon=True).start()
+    threading.Thread(target=_warmed, args=(warm, desk), daemon=True).start()
     try:
         server.run(sockets=[taken])
     except KeyboardInterrupt:
         pass
     finally:
-        for desk in studio.folder.desks():
-            desk.jobs.end()
+        for one in folder.desks():
+            one.jobs.end()
+
+
+def _warmed(warm: Callable[[], object], desk: Desk | None) -> None:
+    """Import what later pages need, once the file that somebody waits for is read."""
+    while desk is not None and not desk.text and desk.jobs.running():
+        time.sleep(_PACE)
+    warm()
 
 
 class _Server(uvicorn.Server):
@@ -75,7 +91,8 @@ class _Server(uvicorn.Server):
 def _taken(host: str, port: int) -> socket.socket:
     """A socket at the place that was asked for."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Named, since asyncio sends small answers at once only where the protocol says TCP.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if sys.platform != "win32":
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

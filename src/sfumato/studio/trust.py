@@ -76,8 +76,10 @@ def beyond(text: str, base: Path, root: Path) -> tuple[str, ...]:
         if is_file and is_address(name):
             found.append(bare(name))
             continue
+        if not is_file and not _is_there(name, base):
+            continue  # a date, say, or another value with a stroke
         path = _path(name, base)
-        if path is not None and not path.is_relative_to(root) and (is_file or _is_there(path)):
+        if path is not None and not path.is_relative_to(root):
             found.append(name if str(path) == name else f"{name}, which is {path}")
     return tuple(dict.fromkeys(found))
 
@@ -146,8 +148,8 @@ def _path(name: str, base: Path) -> Path | None:
         return None
 
 
-def _is_there(path: Path) -> bool:
+def _is_there(name: str, base: Path) -> bool:
     try:
-        return os.path.lexists(path)
+        return os.path.lexists(base / os.path.expanduser(name))
     except (OSError, ValueError):
         return False

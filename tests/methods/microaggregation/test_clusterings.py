@@ -223,3 +223,8 @@ def test_what_scikit_learn_warns_of_is_passed_on() -> None:
     # Two places for ten clusters.
     got = found(Clusterer(k=4, options={"n_init": 1}), np.repeat([[0.0], [1.0]], 20, axis=0))
     assert any("KMeans: Number of distinct clusters" in told for told in got.warnings)
+
+
+def test_no_folder_of_remembered_results_is_read() -> None:
+    with pytest.raises(ParameterError, match="memory is not taken"):
+        Clusterer.build({"estimator": "AgglomerativeClustering", "options": {"memory": "folder"}})

@@ -257,6 +257,18 @@ class Seat:
         self._field(label).click()
         return self.settled()
 
+    def drag(self, what: Locator, into: Locator) -> Seat:
+        """Drag something into something, as a mouse does it."""
+        self.actions.append(f"drag {what} into {into}")
+        into.scroll_into_view_if_needed()
+        what.hover()
+        self.page.mouse.down()
+        into.hover()
+        into.hover()
+        with self.page.expect_navigation():
+            self.page.mouse.up()
+        return self.settled()
+
     def drop(self, file: Path, selector: str = "[data-drop] input[type=file]") -> Seat:
         """Drop a file on the page."""
         self.actions.append(f"drop {file.name}")
@@ -323,7 +335,9 @@ class Seats:
 
     def context(self, **options: Any) -> BrowserContext:
         """A browser that knows nothing of the others: no cookie, nothing kept."""
-        given = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | options
+        # What still scrolls is not where it is about to be: nothing glides here.
+        usual = {"color_scheme": "light", "reduced_motion": "reduce"}
+        given = {"viewport": {"width": 1280, "height": 900}} | usual | options
         made = self.browser.new_context(**given)  # type: ignore[arg-type]
         self.contexts.append(made)
         return made

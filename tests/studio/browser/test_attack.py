@@ -14,6 +14,7 @@ from sfumato.data.io import write
 from sfumato.studio.desk import Desk
 from tests.contract.hostile import SHOWN, hostile
 from tests.studio.browser.driving import ROOMS, Registers, Seats, Served, answers
+from tests.studio.trials import PLAN, people
 
 _FOREIGN = """<!DOCTYPE html><html lang="en"><title>elsewhere</title><body>
 <form id="send" method="post" action="{undo}"><input name="back" value="x"></form>
@@ -150,6 +151,31 @@ def test_hostile_columns_are_text(seats: Seats, served: Served, which: int) -> N
         assert not any(sign in content for sign in SHOWN), room
 
 
+def test_a_release_of_hostile_names_is_text(seats: Seats, served: Served) -> None:
+    """All rooms when there is a release in them, and what is published of it."""
+    folder = served.root / "hostile-released"
+    folder.mkdir()
+    people().write_csv(folder / "people.csv")
+    desk = Desk(folder / "<i>plan.toml")
+    desk.path.write_text(PLAN, encoding="utf-8")
+    seat = seats.seat(served).go(desk, "protect").click("Try the plan").idle()
+    assert "every requirement is met" in seat.words
+    seat.room("Publish").click("Write the release").idle()
+    assert "The release is written" in seat.words
+    for room in ROOMS:
+        seat.go(desk, room).idle()
+        leaves = seat.page.locator(".tabs a:not([aria-current])")
+        for place in ("", *leaves.evaluate_all("all => all.map(one => one.href)")):
+            if place:
+                seat.page.goto(place)
+                seat.idle()
+            assert seat.page.locator("script").count() == 1, seat.page.url
+            assert seat.page.locator("main b, main i, [onerror]").count() == 0, seat.page.url
+    report = (folder / "release" / "report.html").read_text(encoding="utf-8")
+    assert "<b>x" not in report
+    assert "<i>n</i>" not in report
+
+
 def test_the_page_cannot_reach_out(seats: Seats, served: Served, registers: Registers) -> None:
     """Were somebody's script on a page after all, the content policy would hold it."""
     seat = seats.seat(served).go(registers.plan("reaching"))
@@ -178,3 +204,28 @@ def test_downloads_and_pages_are_not_kept(
     assert headers["referrer-policy"] == "same-origin"
     assert "script-src 'self'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_plan_of_others_is_asked_about_before_it_reaches_out(
+    seats: Seats, served: Served
+) -> None:
+    secret = served.root.parent / f"{served.root.name}-reached.csv"
+    secret.write_text("who,what\n" + "neighbour,secret\n" * 20)
+    folder = served.root / "sent"
+    folder.mkdir()
+    desk = Desk(folder / "plan.toml")
+    desk.path.write_text(
+        f'[input]\npath = "../../{secret.name}"\n[columns]\nwho = "quasi"\n[output]\npath = "out"\n'
+    )
+    seat = seats.seat(served)
+    seat.page.goto(f"{served.origin}/files?folder={folder.name}")
+    seat.click("plan.toml").idle()
+    for room in ROOMS:
+        seat.go(desk, room)
+        assert "reaches outside of the folder" in seat.words, room
+        assert str(secret) in seat.words
+        assert "neighbour" not in seat.page.content()
+    assert not desk.room.exists()
+    seat.go(desk, "data").click("Let it read them").idle()
+    assert "reaches outside" not in seat.words
+    assert desk.last("columns") is not None

@@ -110,6 +110,7 @@ def test_the_forest_is_the_default_and_reproducible() -> None:
     ("more", "match"),
     [
         ({"model": "sklearn.nothing.Such"}, "no estimator"),
+        ({"model": STUMP, "options": {"memory": "folder"}}, "memory is not taken"),
         ({"model": "subprocess.Popen", "options": {"args": "false"}}, "no scikit-learn estimator"),
         ({"model": "sklearn.preprocessing.StandardScaler"}, "cannot predict"),
         ({"model": STUMP}, "regressor"),

@@ -52,6 +52,13 @@ class Clusterer(Microaggregator):
             raise ValueError(f"is no clusterer of scikit-learn: {hint}it has {', '.join(known)}")
         return name
 
+    @field_validator("options")
+    @classmethod
+    def _without_memory(cls, options: dict[str, Any]) -> dict[str, Any]:
+        if "memory" in options:  # what is remembered in a folder is code to whoever reads it back
+            raise ValueError("memory is not taken: a plan must not run what lies in a folder")
+        return options
+
     def groups(self, space: Space, rng: np.random.Generator) -> Grouping:
         points = as_points(space.points, self.k)
         options: dict[str, Any] = dict(self.options)

@@ -196,14 +196,14 @@ def _node(
     ]  # fmt: skip
     figures: list[tuple[object, object, object]] = []
     if node["value"] is not None:
-        figures.append((found["measure"], number(node["value"]), "of this node"))
+        figures.append((found["measure"], number(node["value"]), ""))
     elif node["bound"] is not None:
         figures.append((found["measure"], f"≥ {number(node['bound'])}", "at least"))
     if node["suppressed"] is not None:
         aside = "" if node["verdict"] != "refused" else "would have to be"
         figures.append(("Records hidden", percent(node["suppressed"]), aside))
     if node["classes"] is not None:
-        figures.append(("Classes", f"{node['classes']:,}", "combinations that occur"))
+        figures.append(("Classes", f"{node['classes']:,}", "that occur"))
     look = {"optimal": "good", "allowed": "good", "refused": "bad"}.get(node["verdict"], "")
     verdict = tag("span", f"{node['verdict']}: {VERDICTS[node['verdict']]}",
                   class_=f"tagged {look}")  # fmt: skip

@@ -71,7 +71,8 @@ def reaching(asked: Asked) -> Markup:
     more = f"and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
     about = (
         "A plan may name whatever its author liked. Let it only if you wrote it, or know what "
-        "these are. You are asked again when the studio is started anew."
+        "these are. You are asked again when the studio is started anew, and not at all when it is "
+        "started in a folder that holds all of them."
     )
     if passwords(asked.desk.text):
         allowed = tag("p", f"An address holds a password. Take it out in an editor; {ELSEWHERE}.")

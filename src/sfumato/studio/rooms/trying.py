@@ -292,6 +292,8 @@ def _title(change: str) -> str:
     'Leave pay out; step 1: k = 8'
     >>> _title('first step: use = "global-recoding", bins = { pay = 12 }')
     'First cut pay into 12 ranges'
+    >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
+    'Step 3 itself keeps l-diversity'
     """
     found = re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change)
     if found and found[1] == found[2]:
@@ -300,6 +302,8 @@ def _title(change: str) -> str:
         return f"{found[1]} instead of {found[2]}"
     if found := re.match(r'one more step: use = "([a-z0-9-]+)"', change):
         return f"One more step: {found[1]}"
+    if found := re.match(r'steps\.(\d+): criteria = \[\{ use = "([a-z0-9-]+)"[^\]]*\]$', change):
+        return f"Step {found[1]} itself keeps {found[2]}"
     plain = re.sub(r"\bsteps\.(\d+):", r"step \1:", change)
     plain = "; ".join(_plainly(part) for part in plain.split("; "))
     return clipped(plain[:1].upper() + plain[1:], 120)

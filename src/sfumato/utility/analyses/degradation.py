@@ -185,6 +185,11 @@ def load_estimator(path: str, options: dict[str, Any], classes: bool, seed: int)
         raise MeasureError(
             f"{path!r} is no scikit-learn estimator", remedy="name a classifier or a regressor"
         )
+    if "memory" in options:  # what is remembered in a folder is code to whoever reads it back
+        raise MeasureError(
+            "memory is not taken: a plan must not run what lies in a folder",
+            remedy="leave memory out of the options",
+        )
     accepted = inspect.signature(kind).parameters
     chosen = dict(options) if path else {"n_estimators": 50, "min_samples_leaf": 5, **options}
     if "random_state" in accepted:
