@@ -288,12 +288,12 @@ def _title(change: str) -> str:
     ('mdav instead of mondrian', 'One more step: mdav')
     >>> _title("steps.2: k = 25")
     'Step 2: k = 25'
-    >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
-    'Step 3 itself keeps l-diversity'
     >>> _title('pay: role = "identifier", so that it is left out; steps.1: k = 8')
     'Leave pay out; step 1: k = 8'
     >>> _title('first step: use = "global-recoding", bins = { pay = 12 }')
     'First cut pay into 12 ranges'
+    >>> _title('steps.3: criteria = [{ use = "l-diversity", at-least = 3.0, column = "ill" }]')
+    'Step 3 itself keeps l-diversity'
     """
     found = re.fullmatch(r'use = "([a-z0-9-]+)".* instead of ([a-z0-9-]+)', change)
     if found and found[1] == found[2]:
