@@ -220,7 +220,8 @@ class Seat:
         return self
 
     def room(self, title: str) -> Seat:
-        """Go to a room by the links at the left; not counted, since it changes nothing."""
+        """Go to a room by the links at the left."""
+        self.actions.append(f"go to {title}")
         self.page.locator("#rooms a").filter(has_text=title).click()
         self.page.locator("#work > h1").get_by_text(title, exact=True).wait_for()
         return self.settled()

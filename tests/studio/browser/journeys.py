@@ -57,7 +57,6 @@ def newcomer(seat: Seat, file: Path, look: Look = nobody) -> Desk:
     seat.idle()
     look("dropped")
     seat.click("Yes, missing").idle()
-    seat.click("Yes, it is quasi").idle()
     look("data")
     seat.room("Protect")
     seat.click("Require something more", role="link")
