@@ -212,7 +212,7 @@ def test_what_remains_is_said() -> None:
         {
             "score": list(range(100, 100 + N)),
             "code": ["02139", "10001"] * 12,
-            "remark": ["ok", "ok", "mail a@b.org"] * 8,
+            "remark": ["ok", "ok", "mail:a@b.org"] * 8,
         }
     )
     outcome = mask(table, unique="keep")

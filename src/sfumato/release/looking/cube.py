@@ -105,10 +105,10 @@ class Cube:
         part = pl.scan_parquet(self.folder / _CELLS)
         shown = {found.down: found.rows, found.across: found.columns}
         for key, code in found.at.items():
-            part = part.filter(pl.col(key) == code)
+            part = part.filter(exactly(key).as_expr() == code)
         for key, heads in shown.items():
             if key:
-                part = part.filter(pl.col(key).is_in([code for _, code in heads]))
+                part = part.filter(exactly(key).is_in([code for _, code in heads]))
         read = part.collect().with_row_index("__number")
         rest = read.drop(*keys, "__number")
         cells = [Cell(**row) for row in rest.iter_rows(named=True)]
