@@ -129,7 +129,7 @@ lint: .venv/.installed
 	$(BIN)/lint-imports --no-logo
 
 golden: .venv/.installed
-	$(PYTEST) -m golden --no-skips --ignore tests/engines # where whole files skip without Spark
+	$(PYTEST) -m golden --no-skips
 
 statistical: .venv/.installed
 	$(PYTEST) -m "statistical and not heavy"
