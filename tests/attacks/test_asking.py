@@ -11,8 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.attacks import withstand
-from sfumato.attacks.controlled import ControlledAttack, Trial
+from sfumato.attacks.controlled import ControlledAttack
 from sfumato.attacks.field import Field
+from sfumato.attacks.trial import Trial
 from sfumato.errors import InputError, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.protocols import Context, Finding

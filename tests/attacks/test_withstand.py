@@ -13,8 +13,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.attacks import withstand
-from sfumato.attacks.controlled import ControlledAttack, Trial, _by_control, rounded_up
+from sfumato.attacks.controlled import ControlledAttack, _by_control, rounded_up
 from sfumato.attacks.field import Field
+from sfumato.attacks.trial import Trial
 from sfumato.attacks.withstand import Withstand
 from sfumato.cli.app import run
 from sfumato.errors import MeasureError, ParameterError

@@ -15,7 +15,8 @@ from sfumato.attacks.classes.background_knowledge import BackgroundKnowledge
 from sfumato.attacks.classes.disco import DiSCO
 from sfumato.attacks.classes.homogeneity import Homogeneity
 from sfumato.attacks.classes.repu import RepU
-from sfumato.attacks.controlled import ControlledAttack, Trial
+from sfumato.attacks.controlled import ControlledAttack
+from sfumato.attacks.trial import Trial
 from sfumato.errors import MeasureError
 from tests.attacks.classes.small import (
     Row,

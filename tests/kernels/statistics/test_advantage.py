@@ -79,6 +79,33 @@ def test_the_bound_fails_as_rarely_as_it_says(gain: float) -> None:
     assert below <= 33  # the 99.8 % point of a binomial with 400 and 0.05
 
 
+@pytest.mark.parametrize("gain", [0.0, 0.05])
+def test_the_bound_fails_as_rarely_with_two_variates(gain: float) -> None:
+    """A naive guess, and how hard each is, in shades: both are taken out of the error."""
+    below, errors = 0, []
+    for seed in range(400):
+        rng = np.random.default_rng([1, seed])
+        # Known of each: how easy they are; the naive guess and the attack follow it alike.
+        ease = [rng.beta(2.0, 1.0, 2_000) for _ in range(2)]
+        naive = [(rng.random(2_000) < 0.5 * e).astype(float) for e in ease]
+        own = [(rng.random(2_000) < e).astype(float) for e in ease]
+        own[0] = np.where(rng.random(2_000) < gain, 1.0, own[0])
+        bare = advantage(*own, *naive)
+        found = advantage(*own, *naive, hard=(ease[0], ease[1]))
+        errors.append(found.error / bare.error)
+        below += found.upper() < gain
+    assert below <= 33  # the 99.8 % point of a binomial with 400 and 0.05
+    assert np.mean(errors) < 0.95
+
+
+def test_variates_that_say_the_same_are_one() -> None:
+    own, others, *easy = _tries(5, 3_000, 0.7, 0.02)
+    one = advantage(own, others, *easy)
+    both = advantage(own, others, *easy, hard=(easy[0], easy[1]))
+    assert (both.value, both.error) == pytest.approx((one.value, one.error), rel=1e-3)
+    assert advantage(own, others, hard=(easy[0], easy[1])).counts is not None
+
+
 def test_what_the_naive_guess_gets_may_count_for_nothing() -> None:
     """A guess that knows who is in the data: only what is got beyond it is an advantage."""
     rng = np.random.default_rng(3)

@@ -18,8 +18,8 @@ from scipy import sparse
 from ...errors import MeasureError
 from ...kernels.neighbours.blocks import distinct_rows
 from ...kernels.tables.agreeing import Table, agreeing
-from ..controlled import Trial
 from ..field import Coded
+from ..trial import Trial
 from .hidden import Hidden, Scores, guessable
 from .strangers import several
 

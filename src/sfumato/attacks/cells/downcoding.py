@@ -18,8 +18,9 @@ from ...kernels.groups import group_order
 from ...kernels.neighbours.blocks import distinct_rows
 from ...progress import report
 from ...protocols import Context, Partitioner
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .graph import Graph
 from .hidden import Hidden, Scores, Weights, in_time
 from .needs import Needs

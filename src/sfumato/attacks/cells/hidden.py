@@ -18,9 +18,9 @@ from scipy import sparse
 
 from ...errors import MeasureError
 from ...protocols import Context
-from ..controlled import Trial
 from ..field import Field
 from ..guesses import margin
+from ..trial import Trial
 from ..withstand import DEADLINE
 from .strangers import several, strangers
 

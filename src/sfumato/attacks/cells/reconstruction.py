@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ...progress import report
 from ...protocols import Context
 from ..classes.covering import named
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .counts import by_counts
 from .graph import Graph
 from .hidden import Hidden, Scores, Weights, in_time

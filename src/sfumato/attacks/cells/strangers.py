@@ -16,8 +16,8 @@ from scipy import sparse
 from ...data.linkage.linked import acted_on
 from ...protocols import Partitioner
 from ..classes.covering import FINE, Column, Fitting, column_in_bins, places_taken
-from ..controlled import FEWEST
 from ..field import Coded, Field
+from ..trial import FEWEST
 
 ENOUGH = 2 * FEWEST
 """Strangers from which on no more are looked for whom labels alone cover."""

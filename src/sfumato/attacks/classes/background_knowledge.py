@@ -12,8 +12,9 @@ from ...errors import MeasureError
 from ...kernels.coverage.said import all_said
 from ...progress import report
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .covering import COARSE, Fitting, likeliest, require_secret, truth
 
 

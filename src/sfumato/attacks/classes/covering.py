@@ -25,9 +25,9 @@ from ...errors import MeasureError
 from ...kernels.coverage.containment import Cover
 from ...kernels.coverage.said import NOTHING, SEVERAL, one_covered
 from ...kernels.neighbours.blocks import distinct_rows
-from ..controlled import FEWEST
 from ..field import Field
 from ..guesses import learnable
+from ..trial import FEWEST
 
 FINE = 255
 """Quantiles at which numbers are cut that are published as labels which cannot all be read."""

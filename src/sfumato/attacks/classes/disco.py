@@ -14,9 +14,10 @@ from ...kernels.coverage.said import one_said
 from ...kernels.neighbours.blocks import distinct_rows
 from ...progress import report
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
 from ..guesses import learnable
+from ..trial import Trial
 from .covering import COARSE, Fitting, coarser, groups, likeliest, named, says, truth
 
 
@@ -39,6 +40,7 @@ class DiSCO(ControlledAttack):
     paper: ClassVar[str] = (
         "Raab, Nowok & Dibben 2024, Practical privacy metrics for synthetic data (DiSCO)"
     )
+    guesses: ClassVar[bool] = True
     knows: ClassVar[str] = "the release and a person's keys"
 
     keys: tuple[str, ...] = Parameter(

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...kernels.coverage.said import one_said
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .covering import COARSE, Fitting, groups, likeliest, require_secret, says, truth
 
 
@@ -34,6 +35,7 @@ class Homogeneity(ControlledAttack):
         "Machanavajjhala, Gehrke, Kifer & Venkitasubramaniam 2006, l-diversity: privacy beyond "
         "k-anonymity, ICDE"
     )
+    guesses: ClassVar[bool] = True
     knows: ClassVar[str] = (
         "the release, a person's quasi-identifiers, and that they are in the data"
     )

@@ -18,8 +18,9 @@ from ...errors import MeasureError
 from ...kernels.groups import group_order
 from ...progress import report
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .background_knowledge import credited
 from .covering import COARSE, Fitting, places_taken, truth
 

@@ -11,8 +11,9 @@ from pydantic import Field as Parameter
 from ...kernels.coverage.said import SEVERAL, one_said
 from ...kernels.neighbours.blocks import distinct_rows
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .covering import COARSE, Fitting, coarser, named
 
 

@@ -14,8 +14,9 @@ from ...errors import MeasureError
 from ...progress import report
 from ...protocols import Context, Measurement
 from ..classes.covering import truth, whom
-from ..controlled import FEWEST, ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import FEWEST, Trial
 from .averaged import Nearest, averaged
 from .cells import System
 from .differenced import Differenced, by_counts, by_sums

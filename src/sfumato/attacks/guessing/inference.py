@@ -13,9 +13,10 @@ from ...errors import MeasureError
 from ...kernels.groups import group_modes
 from ...progress import report
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
 from ..guesses import Margin, close, learnable, margin
+from ..trial import Trial
 from .columns import Columns, drawn
 from .neighbours import Neighbours
 
@@ -43,6 +44,7 @@ class Inference(ControlledAttack):
 
     name: ClassVar[str] = "inference"
     slow: ClassVar[bool] = True
+    guesses: ClassVar[bool] = True
     knows: ClassVar[str] = "a person's known columns, all but the one that is guessed"
     paper: ClassVar[str] = (
         "Giomi, Boenisch, Wehmeyer & Tasnádi 2023, A unified framework for quantifying privacy "

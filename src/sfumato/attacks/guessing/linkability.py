@@ -10,8 +10,9 @@ from pydantic import Field as Parameter
 
 from ...errors import MeasureError
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 from .columns import Columns
 from .neighbours import Neighbours
 

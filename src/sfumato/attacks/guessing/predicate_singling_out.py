@@ -10,8 +10,9 @@ from pydantic import Field as Parameter
 
 from ...errors import MeasureError
 from ...protocols import Context
-from ..controlled import FEWEST, ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import FEWEST, Trial
 from .columns import Columns
 from .questions import Conditions, Questions
 from .singling_out import MOST, chosen_columns, counted, described, isolated, more_attempts

@@ -14,8 +14,9 @@ from ...kernels.neighbours.predicates import Fits
 from ...kernels.statistics.isolation import isolation
 from ...progress import report
 from ...protocols import Context
-from ..controlled import FEWEST, ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import FEWEST, Trial
 from .columns import Columns
 from .questions import Conditions, Questions
 

@@ -13,9 +13,10 @@ from ...kernels.neighbours.blocks import distinct_rows
 from ...kernels.neighbours.own_cells import Cells, own_cells
 from ...progress import report
 from ...protocols import Context
-from ..controlled import FEWEST, ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
 from ..guesses import Margin, close, margin
+from ..trial import FEWEST, Trial
 from .channels import Channel, Column, Equal, columns_of
 
 WORK = 40_000_000_000
@@ -55,6 +56,7 @@ class MaximumAPosteriori(ControlledAttack):
 
     name: ClassVar[str] = "maximum-a-posteriori"
     aliases: ClassVar[tuple[str, ...]] = ("map",)
+    guesses: ClassVar[bool] = True
     knows: ClassVar[str] = (
         "how the release was made, with all parameters, and everything about a person but one "
         "masked column"

@@ -19,8 +19,9 @@ from ...data.linkage.linking import limits
 from ...errors import MeasureError
 from ...kernels.statistics.auc import auc_of_small
 from ...protocols import Context
-from ..controlled import ControlledAttack, Trial
+from ..controlled import ControlledAttack
 from ..field import Field
+from ..trial import Trial
 
 PARTS = 3
 RATES = (0.01, 0.001)

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...protocols import Context
-from ..controlled import Trial
 from ..field import Field
+from ..trial import Trial
 from .claims import MembershipAttack, claimed
 from .nearness import near_of
 

@@ -20,8 +20,8 @@ from ...errors import MeasureError, SfumatoError
 from ...kernels.neighbours.tabled import nearest_by_table, sorted_records
 from ...progress import report
 from ...protocols import Again, Context
-from ..controlled import Trial
 from ..field import Field
+from ..trial import Trial
 from .claims import PARTS, MembershipAttack, Parts, claimed
 from .marginals import QUANTILES, shares_of, summed
 from .nearness import BEYOND, NARROW, NARROWEST, REACH, Space, quantiles_for, width_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...progress import report
 from ...protocols import Context
-from ..controlled import Trial
 from ..field import Field
+from ..trial import Trial
 from .claims import PARTS, MembershipAttack, claimed, parts_of
 from .marginals import QUANTILES, at, marginals, released_shares, shares_of
 

@@ -79,13 +79,15 @@ def advantage(
     claims: bool = False,
     beyond: bool = False,
     least: float = 0.0,
+    hard: tuple[Floats, Floats] | None = None,
 ) -> Advantage:
     """The advantage of successes (0 to 1, one to an attempt) inside over outside.
 
     `easy` is what a guess gets that has nothing to do with who is in the data, attempt by attempt.
     By it the two groups are made equally easy: what both share is no difference between them, and
     the error is that of the rest (a control variate). Where it does know who is in the data, what
-    is got `beyond` it counts: all of it is taken off on both sides. Shares are Wilson's, so that a
+    is got `beyond` it counts: all of it is taken off on both sides. How `hard` each attempt is, as
+    learnt of others, is a second control variate. Shares are Wilson's, so that a
     success that never occurred has an error, too; the error of the quotient is by the delta method.
     Successes of others that were extrapolated may lie beyond 0 and 1, and have an error of at
     `least` so much.
@@ -105,18 +107,23 @@ def advantage(
     s_out = min(max(s_out, 0.0), 1.0)
     kept_in = kept_out = 1.0
     least_in, least_out = 0.0, least
-    if easy_inside is not None and easy_outside is not None:
-        if beyond:
-            slope = 1.0
-            least_in = float(np.std(inside - easy_inside)) / math.sqrt(n)
-            least_out = max(least, float(np.std(outside - easy_outside)) / math.sqrt(m))
-        else:
-            slope, kept_in, kept_out = _shared(inside, outside, easy_inside, easy_outside)
-        moved = slope * float(easy_inside.mean() - easy_outside.mean())
+    moved = [0.0, 0.0]
+    apart = 0.0
+    if beyond and easy_inside is not None and easy_outside is not None:
+        least_in = float(np.std(inside - easy_inside)) / math.sqrt(n)
+        least_out = max(least, float(np.std(outside - easy_outside)) / math.sqrt(m))
+        moved = [float(easy_inside.mean() - easy_outside.mean())] * 2
+    else:
+        known = [(easy_inside, easy_outside), hard or (None, None)]
+        sides = [[one for one in side if one is not None] for side in zip(*known, strict=True)]
+        if sides[0]:
+            variates = np.column_stack(sides[0]), np.column_stack(sides[1])
+            moved, (kept_in, kept_out), apart = _shared((inside, outside), variates)
+    if any(moved):
         # Half of the difference goes to each side, in proportion to how little each is known.
-        s_in = min(max(s_in - moved * m / (n + m), 0.0), 1.0)
-        s_out = min(max(s_out + moved * n / (n + m), 0.0), 1.0)
-    e_in = max(half_in / _QUANTILE * math.sqrt(kept_in), least_in)
+        s_in = min(max(s_in - moved[0] * m / (n + m), 0.0), 1.0)
+        s_out = min(max(s_out + moved[1] * n / (n + m), 0.0), 1.0)
+    e_in = math.hypot(max(half_in / _QUANTILE * math.sqrt(kept_in), least_in), apart)
     e_out = max(half_out / _QUANTILE * math.sqrt(kept_out), least_out)
     if claims:
         return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out), counts)
@@ -127,23 +134,25 @@ def advantage(
 
 
 def _shared(
-    inside: Floats, outside: Floats, easy_inside: Floats, easy_outside: Floats
-) -> tuple[float, float, float]:
-    """The slope of successes on what is easy, and which part of either variance it leaves."""
-    y = np.concatenate((inside - inside.mean(), outside - outside.mean()))
-    x = np.concatenate((easy_inside - easy_inside.mean(), easy_outside - easy_outside.mean()))
-    spread = float(x @ x)
-    if spread <= 0.0:
-        return 0.0, 1.0, 1.0
-    slope = float(x @ y) / spread
-
-    def left(own: Floats, easy: Floats) -> float:
-        rest = own - own.mean() - slope * (easy - easy.mean())
-        whole = float(((own - own.mean()) ** 2).sum())
+    successes: tuple[Floats, Floats], variates: tuple[Floats, Floats]
+) -> tuple[list[float], list[float], float]:
+    """How much of the difference is that of the variates (attempts, variates), by a regression on
+    either side; which part of either variance it leaves; and the error of adjusting both sides to
+    the same people where the slopes differ (Lin 2013, Agnostic notes on regression adjustments,
+    Annals of Applied Statistics 7(1))."""
+    means = [x.mean(axis=0) for x in variates]
+    slopes, kept = [], []
+    for y, x, mean in zip(successes, variates, means, strict=True):
+        own, beside = y - y.mean(), x - mean
+        slopes.append(np.linalg.lstsq(beside, own, rcond=1e-9)[0])
+        rest, whole = own - beside @ slopes[-1], float(own @ own)
+        free = max(y.size - 1 - x.shape[1], 1)
+        left = float(rest @ rest) / whole * (y.size - 1) / free if whole > 0.0 else 1.0
         # Never less than a share that was never hit could have.
-        return 1.0 if whole <= 0.0 else min(max(float(rest @ rest) / whole, 1.0 / own.size), 1.0)
-
-    return slope, left(inside, easy_inside), left(outside, easy_outside)
+        kept.append(min(max(left, 1.0 / y.size), 1.0))
+    both = np.concatenate([x - mean for x, mean in zip(variates, means, strict=True)])
+    apart = float(np.linalg.norm(both @ (slopes[0] - slopes[1]))) / len(both)
+    return [float((means[0] - means[1]) @ slope) for slope in slopes], kept, apart
 
 
 def holm(found: Sequence[Advantage], limit: float, confidence: float = CONFIDENCE) -> list[float]:
