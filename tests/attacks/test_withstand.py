@@ -46,6 +46,20 @@ class Equal(ControlledAttack):
         return [Trial("equal", hits[0], hits[1])]
 
 
+class Coin(ControlledAttack):
+    """Four of five are guessed right, whoever they are."""
+
+    name: ClassVar[str] = "coin"
+    knows: ClassVar[str] = "Nothing."
+
+    def trials(self, field: Field, context: Context) -> Sequence[Trial]:
+        return [
+            Trial(
+                "coin", *(np.arange(side.size) % 5 < 4.0 for side in (field.inside, field.outside))
+            )
+        ]
+
+
 class Never(ControlledAttack):
     """An attack that applies to nothing."""
 
@@ -58,10 +72,10 @@ class Never(ControlledAttack):
 
 @pytest.fixture(autouse=True)
 def _registered() -> Iterator[None]:
-    for cls in (Equal, Never):
+    for cls in (Equal, Coin, Never):
         sf.register(cls)
     yield
-    for cls in (Equal, Never):
+    for cls in (Equal, Coin, Never):
         del _extra["attack", cls.name]
 
 
@@ -194,7 +208,21 @@ def test_what_time_does_not_suffice_for_is_refused(monkeypatch: pytest.MonkeyPat
     found = released(5_000).measure("withstand", attacks=["equal-record"] * 3, seconds=600)
     assert found.detail["refuses"] is True
     assert "not begun: equal-record" in found.detail["because"]
-    assert "seconds = " in found.detail["because"]
+    # Each look at the clock is 400 s later: 2,000 s in all, 800 of them in the attack that was
+    # tried, and what was not begun may take twice as long.
+    assert "seconds = 3600" in found.detail["because"]
+
+
+@pytest.mark.parametrize(("n", "wide"), [(5_000, True), (40_000, False)])
+def test_a_wide_bound_says_how_many_people_would_narrow_it(n: int, wide: bool) -> None:
+    found = released(n).measure("withstand", attacks=["coin"], sample=0)
+    assert found.detail["attacks"]["coin"]["advantage"] == pytest.approx(0.0, abs=1e-3)
+    assert (found.value > 0.05) == wide
+    if wide:
+        # One-sided 95 % of sqrt(2 * 0.8 * 0.2 / n) / 0.2 is 0.05 at n = 8,660.
+        assert "about 9,000 people and as many controls" in found.detail["because"]
+    else:
+        assert "narrow" not in found.detail["because"]
 
 
 def test_a_release_that_keeps_it_says_so_on_its_first_page(tmp_path: Path) -> None:

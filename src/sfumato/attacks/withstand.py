@@ -148,7 +148,8 @@ class Withstand(Measure):
         elif because := "; ".join(filter(None, (unlooked(unseen), tried.because(self.seconds)))):
             detail |= {"refuses": True, "because": because, "unfinished": [*tried.unfinished]}
         elif top:
-            detail["because"] = f"{detail['worst']} gets that much beyond the control"
+            why = f"{detail['worst']} gets that much beyond the control"
+            detail["because"] = "; ".join(filter(None, (why, wide(tried.taken[top]))))
         return self.result(
             value,
             detail=detail,
@@ -172,7 +173,7 @@ class Withstand(Measure):
             things = tuple(one.model_copy(update={"sample": self.sample}) for one in things)
         if self.until is not None:
             things = tuple(sorted(things, key=lambda one: one.slow))
-        began = monotonic()
+        began = last = monotonic()
         context.kept[DEADLINE] = began + self.seconds
         found = _Tried()
         try:
@@ -196,10 +197,13 @@ class Withstand(Measure):
                 except Exception as error:  # the others are worth hours
                     told = one_line(f"{type(error).__name__}: {error}")
                     found.unfinished[thing.name] = f"it failed by a fault of its own ({told})"
+                finally:
+                    now = monotonic()
+                    found.longest = max(found.longest, now - last)
+                    last = now
         finally:
             del context.kept[DEADLINE]
         found.seconds = monotonic() - began
-        found.of = len(things)
         return found
 
     def published(self, found: Measurement) -> Measurement:
@@ -253,7 +257,8 @@ class _Tried:
     unfinished: dict[str, str] = field(default_factory=dict)
     """Why; "" where time was up before it began."""
     seconds: float = 0.0
-    of: int = 0
+    longest: float = 0.0
+    """Seconds that one of them took."""
     ended: bool = False
     """Whether the rest was not tried, since one gets enough."""
 
@@ -284,11 +289,25 @@ class _Tried:
         if late := [name for name, why in self.unfinished.items() if not why]:
             said.append(f"not begun: {', '.join(late)}")
         if self.unfinished and self.seconds > allowed:
-            left = len(self.unfinished)
-            each = self.seconds / max(self.of - left, 1)
-            need = math.ceil(max(each * self.of, 2 * each * left, 2 * allowed) / 10) * 10
+            # Those that were not begun may be slow ones: the last that was seen may be cut short.
+            left = self.seconds + 2 * self.longest * len(self.unfinished)
+            need = math.ceil(max(left, 2 * allowed) / 10) * 10
             said.append(f"about {need} s may be enough: seconds = {need}")
         return "; ".join(said)
+
+
+def wide(found: Measurement) -> str:
+    """How many people would do where a bound exceeds the limit and the estimate does not; empty
+    elsewhere: what leaks would leak of more of them, too."""
+    estimate, bound = found.detail["advantage"], float(found)
+    if not max(estimate, 0.0) < LIMIT < bound:
+        return ""
+    times = ((bound - estimate) / (LIMIT - estimate)) ** 2
+    need = math.ceil(times * min(found.detail["people"], found.detail["controls"]) / 1000) * 1000
+    return (
+        f"by the estimate, {estimate:.1%}, it would keep {LIMIT:.0%}: the bound is wide, and about "
+        f"{need:,} people and as many controls would narrow it to that"
+    )
 
 
 def _worst_of(vectors: list[np.ndarray | None]) -> np.ndarray | None:
