@@ -10,8 +10,9 @@ verdicts  Every release of `red_team_releases.py` under each seed. A release is 
     upper bound of an attack's advantage exceeds 0.05, by any attack. Of ours the bounds are
     corrected for their number (Holm). Of anonymeter it is the upper end of its 95 % interval,
     uncorrected; since few attempts alone make that wide, "shown" counts the seeds in which some
-    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does. A run
-    that was stopped goes on from its --json FILE.
+    interval lies above 0.05 as a whole. anonymeter attacks 2,000 people, ours as it does. From
+    seed --whole on, attacks on what must be refused end with the first that leaks for certain. A
+    run that was stopped goes on from its --json FILE.
 speed  CPU seconds of singling-out, linkability and inference beside anonymeter's evaluators on the
     same release: sums over one and several columns, and over the confidential columns. anonymeter
     attacks 2,000 people of the data and 2,000 others.
@@ -109,15 +110,16 @@ def ours(
     control: sf.Table,
     seed: int,
     names: Sequence[str] = (),
+    until: float | None = None,
 ) -> list[Found]:
     """Every attack with a control (or those named) on a release beside people held out, as
-    `withstand` tries and judges them. What was tried on too few has shown nothing, and is bounded
-    by 1."""
+    `withstand` tries and judges them, or until one gets more for certain. What was tried on too few
+    has shown nothing, and is bounded by 1."""
     clock = Clock()
     with listening(clock):
         told = sf.measure(
             "withstand", original, released, "none", seed=seed, reference=control,
-            attacks=tuple(names), seconds=_NO_END,
+            attacks=tuple(names), seconds=_NO_END, until=until,
         )  # fmt: skip
     clock.stop()
     return judged(told, clock)
@@ -225,7 +227,7 @@ def verdicts(given: argparse.Namespace, peer: Peer | None) -> Iterator[Row]:
                     continue
                 print(*asked, file=sys.stderr, flush=True)
                 made = releases.cases(population, given.records[0], seed, left)
-                judged = _by_us(made, seed)
+                judged = _by_us(made, seed, LIMIT if seed >= given.whole else None)
                 if contender == "anonymeter":
                     judged = _by(peer, made, asked, given.limit)
                 for name, results in judged:
@@ -240,9 +242,11 @@ ABOUT = ("population", "seed", "contender", "release")
 """What a verdict is about."""
 
 
-def _by_us(made: Iterable[releases.Case], seed: int) -> Iterator[tuple[str, list[Found]]]:
+def _by_us(
+    made: Iterable[releases.Case], seed: int, until: float | None
+) -> Iterator[tuple[str, list[Found]]]:
     for case in made:
-        yield case.name, ours(*_given(case), seed)
+        yield case.name, ours(*_given(case), seed, until=until if case.must_fail else None)
 
 
 def _by(
@@ -418,6 +422,7 @@ def main() -> None:
     parser.add_argument("--population", action="append", choices=list(releases.POPULATIONS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--peer-seeds", type=int, default=20, help="so many of them for anonymeter")
+    parser.add_argument("--whole", type=int, default=5, help="so many with every attack on all")
     parser.add_argument("--records", type=int, action="append")
     parser.add_argument("--attack", action="append", choices=suite(), help="of suite: this one")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one process")

@@ -10,7 +10,7 @@ from pydantic import Field as Parameter
 
 from ...errors import MeasureError
 from ...kernels.neighbours.blocks import distinct_rows
-from ...kernels.neighbours.own_cells import Cells, own_cells
+from ...kernels.neighbours.own_cells import Cells, own_cells, parted
 from ...progress import report
 from ...protocols import Context
 from ..controlled import ControlledAttack
@@ -161,12 +161,13 @@ class _Side(NamedTuple):
         who = np.concatenate((self.inside, self.field.inside.size + self.outside))
         scorers = [_scorer(self.field, self.columns[j], j, who) for j in self.masked]
         base, offsets = self._cells(who[:0])
+        parts = parted(base)
         step = max(_ENTRIES // max(int(offsets[-1]), 1), 1)
         found: list[list[tuple[np.ndarray, list[Any]]]] = [[] for _ in self.masked]
         for start in range(0, who.size, step):
             report("maximum a posteriori", start, who.size)
             some = who[start : start + step]
-            mass, sums = own_cells(self._people(base, some))
+            mass, sums = own_cells(self._people(base, some), parts)
             for q, score in enumerate(scorers):
                 part = slice(offsets[q], offsets[q + 1])
                 found[q].append(score.guess(mass[:, part], sums[:, part], start))
@@ -185,7 +186,7 @@ class _Side(NamedTuple):
         tables = [c for c in self.columns if isinstance(c, Channel)]
         place = {id(c): t for t, c in enumerate(tables)}
         targets = np.array([place[id(self.columns[j])] for j in self.masked], dtype=np.int64)
-        logs = np.concatenate([c.weights.ravel() for c in tables]).astype(np.float32)
+        logs = np.concatenate([c.weights.ravel() for c in tables])
         widths = np.array([c.chance.shape[1] for c in tables], dtype=np.int64)
         sizes = [c.chance.size for c in tables]
         starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
@@ -193,14 +194,13 @@ class _Side(NamedTuple):
         made = Cells(
             equal_a=_beside([c.people for c in equal], who),
             equal_b=_below([c.cells for c in equal], self.rows),
-            unequal=np.array([c.unequal for c in equal], dtype=np.float32),
+            unequal=np.array([c.unequal for c in equal], dtype=np.float64),
             codes=_beside([c.people for c in tables], who),
             cells=_below([c.cells for c in tables], self.rows),
             logs=logs,
-            without=np.exp(-logs.astype(np.float64)),
             starts=starts,
             widths=widths,
-            times=np.log(self.times).astype(np.float32),
+            times=self.times,
             numbers=np.ascontiguousarray(self.numbers.T),
             targets=targets,
             offsets=offsets,
