@@ -184,9 +184,19 @@ class People:
         sides = [self.chosen, self.confirming]
         if trial.confirming:
             sides.reverse()
-        people = _first(sides[0], trial.records)
-        others = _first(sides[1], trial.records) if self.reference is None else self.reference
-        return people, others
+        # The same tables for every trial: what is found out about them is kept with them.
+        found = []
+        for side in sides:
+            key = side is self.confirming, trial.records
+            if key not in self._samples:
+                self._samples[key] = _first(side, trial.records)
+            found.append(self._samples[key])
+        people, others = found
+        return people, others if self.reference is None else self.reference
+
+    @cached_property
+    def _samples(self) -> dict[tuple[bool, int], Table]:
+        return {}
 
     def _attacks(self, trial: Trial) -> Withstand:
         more: dict[str, float] = {} if trial.attacked is None else {"sample": trial.attacked}
