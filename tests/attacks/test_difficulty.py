@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -88,21 +89,54 @@ def test_nobody_is_guessed_by_records_that_hold_their_own() -> None:
     pair = Pair(alone[0], alone[0], None)
     field = Field.of(Context(pair, context.rng, reference=alone[1]), 0)
     hard = difficulty(attack, field, np.random.default_rng(0))
-    inside, outside = hard["equal"][1]
+    inside, outside = hard["equal"]
     assert inside.sum() == 0
     assert outside.sum() == 0
     assert sorted(one.released for one in asked) == [1_500, 1_500]
     assert all(one.names == field.names for one in asked)
 
 
-def test_where_the_people_are_others_it_is_not_known() -> None:
+def test_it_is_known_of_whom_it_was_tried_on() -> None:
     field, _ = field_of(people(3_000, 2))
-    hits = np.ones(3_000)
-    hard = difficulty(lambda _: [Trial("a", hits, hits)], field, np.random.default_rng(0))
-    assert of_attempts(hard, Trial("a", hits, hits)) is not None
-    assert of_attempts(hard, Trial("b", hits, hits)) is None
-    assert of_attempts(hard, Trial("a", hits[1:], hits)) is None
-    assert of_attempts(hard, Trial("a", hits, hits, who=np.arange(3_000))) is None
+    hits, some = np.arange(3_000) % 2.0, np.arange(1, 3_000, 2)
+
+    def attack(_: Field) -> Sequence[Trial]:
+        few = Trial("few", hits[some], hits[some], who=some, who_outside=some)
+        return [Trial("all", hits, hits), few]
+
+    hard = difficulty(attack, field, np.random.default_rng(0))
+    for what, who in (("all", None), ("all", some), ("few", some), ("few", some[::-1])):
+        asked = hits if who is None else hits[who]
+        found = of_attempts(hard, Trial(what, asked, asked, who=who, who_outside=who))
+        assert found is not None
+        assert (found[0] == asked).all()
+        assert (found[1] == asked).all()
+    assert of_attempts(hard, Trial("other", hits, hits)) is None
+    assert of_attempts(hard, Trial("all", hits[1:], hits)) is None
+    assert of_attempts(hard, Trial("few", hits, hits)) is None
+    assert of_attempts(hard, Trial("all", hits, hits, who=some - 2, who_outside=some)) is None
+
+
+def test_others_who_have_records_of_people_in_the_data_hide_nothing() -> None:
+    """Six in ten of the others are people in the data once more, a little changed."""
+    own, others = people(3_000, 0, alone=True), people(3_000, 1, alone=True)
+    height = others["height"].to_numpy().copy()
+    rows = np.arange(1_800)
+    frame = others.frame.clone()
+    for name in ("age", "pay"):
+        mixed = frame[name].to_list()
+        mixed[:1_800] = own[name][:1_800].to_list()
+        frame = frame.with_columns(pl.Series(name, mixed, dtype=frame[name].dtype))
+    height[rows] = own["height"].to_numpy()[rows] + 1e-9
+    frame = frame.with_columns(pl.Series("height", height))
+    twins = sf.table(frame, quasi=["age", "height"], confidential=["pay"])
+    leak = sf.Table(pl.concat([own.frame[2_000:], others.frame[:2_000]]), own.schema)
+    context = Context(Pair(own, leak, None), np.random.default_rng(0), reference=twins)
+    nearest = next(one for one in tried(Field.of(context, 0), context) if "nearest" in one.what)
+    assert nearest.hard is not None
+    bare = replace(nearest, hard=None).advantage
+    assert nearest.hard[0].mean() > nearest.hard[1].mean() + 0.05
+    assert nearest.advantage == bare
 
 
 def test_an_attack_that_does_not_apply_to_records_of_others_is_judged_as_it_was() -> None:

@@ -24,44 +24,58 @@ FEWEST_RECORDS = 500
 
 def difficulty(
     attack: Callable[[Field], Sequence[Trial]], field: Field, rng: np.random.Generator
-) -> Mapping[str, tuple[Trial, Sides]]:
-    """For each way of trying (which the trial shows): what is got of each attempt, inside and
-    outside, by the records of others. Who is outside is guessed by the half that they are not of;
-    who is inside by either, and gets the mean. Empty where the attack does not apply to it."""
+) -> Mapping[str, Sides]:
+    """For each way of trying what is got of each person by the records of others, inside and
+    outside; NaN of whom it was not tried. Who is outside is guessed by the half that they are not
+    of; who is inside by either, and gets the mean. Empty where the attack does not apply to it."""
     if field.outside.size < 2 * FEWEST_RECORDS:
         return {}
     fold = rng.permutation(field.outside.size) % 2
-    halves: list[dict[str, Trial]] = []
+    halves: list[dict[str, Sides]] = []
     for half in (0, 1):
         records = field.others.take(field.outside[fold == half])
-        kept = [n for n in records.names if n not in field.names]
-        other = replace(field.beside(records.without(kept)), mechanism=field.mechanism)
+        others = records.without([n for n in records.names if n not in field.names])
+        beside = replace(field.beside(others), mechanism=field.mechanism)
         try:
-            halves.append({one.what: one for one in attack(other)})
+            halves.append({one.what: _by_person(one, field) for one in attack(beside)})
         except MeasureError:
             return {}
-    found: dict[str, tuple[Trial, Sides]] = {}
-    for what, one in halves[0].items():
-        two = halves[1].get(what)
-        if two is None or not same_people(one, two):
-            continue
-        of = fold if one.who_outside is None else fold[one.who_outside]
-        inside = (one.inside + two.inside) / 2.0
-        found[what] = one, (inside, np.where(of == 0, two.outside, one.outside))
-    return found
+    one, two = halves
+    return {
+        what: ((one[what][0] + two[what][0]) / 2.0, np.where(fold == 0, two[what][1], one[what][1]))
+        for what in one
+        if what in two
+    }
 
 
-def of_attempts(found: Mapping[str, tuple[Trial, Sides]], trial: Trial) -> Sides | None:
-    """How hard the attempts of a trial are; None where that is not known of the same people."""
+def of_attempts(found: Mapping[str, Sides], trial: Trial) -> Sides | None:
+    """How hard the attempts of a trial are; None where that is not known of each."""
     if trial.what not in found:
         return None
-    other, hard = found[trial.what]
-    return hard if same_people(trial, other) else None
+    found_in, found_out = found[trial.what]
+    inside = _picked(found_in, trial.who, trial.inside.size)
+    outside = _picked(found_out, trial.who_outside, trial.outside.size)
+    return None if inside is None or outside is None else (inside, outside)
 
 
-def same_people(one: Trial, other: Trial) -> bool:
-    """Whether two trials are about the same people in the same order."""
-    return (one.inside.size, one.outside.size) == (other.inside.size, other.outside.size) and all(
-        a is b or (a is not None and b is not None and np.array_equal(a, b))
-        for a, b in ((one.who, other.who), (one.who_outside, other.who_outside))
-    )
+def _picked(known: np.ndarray, who: np.ndarray | None, size: int) -> np.ndarray | None:
+    """What is known of the people whom attempts are about, if it is of all."""
+    if who is not None and (who < 0).any():
+        return None
+    found = known if who is None else known[who]
+    return None if found.size != size or np.isnan(found).any() else found
+
+
+def _by_person(trial: Trial, field: Field) -> Sides:
+    found = []
+    for size, hits, who in (
+        (field.inside.size, trial.inside, trial.who),
+        (field.outside.size, trial.outside, trial.who_outside),
+    ):
+        by = np.full(size, np.nan)
+        if who is not None:
+            by[who[who >= 0]] = hits[who >= 0]
+        elif hits.size == size:
+            by = hits
+        found.append(by)
+    return found[0], found[1]

@@ -149,7 +149,7 @@ class Withstand(Measure):
             detail |= {"refuses": True, "because": because, "unfinished": [*tried.unfinished]}
         elif top:
             why = f"{detail['worst']} gets that much beyond the control"
-            detail["because"] = "; ".join(filter(None, (why, wide(tried.taken[top]))))
+            detail["because"] = "; ".join(filter(None, (why, wide(tried.taken[top], value))))
         return self.result(
             value,
             detail=detail,
@@ -296,18 +296,25 @@ class _Tried:
         return "; ".join(said)
 
 
-def wide(found: Measurement) -> str:
+def wide(found: Measurement, bound: float) -> str:
     """How many people would do where a bound exceeds the limit and the estimate does not; empty
-    elsewhere: what leaks would leak of more of them, too."""
-    estimate, bound = found.detail["advantage"], float(found)
+    where that would be very many, and where the estimate exceeds it, too."""
+    estimate, (low, high) = found.detail["advantage"], found.detail["interval"]
     if not max(estimate, 0.0) < LIMIT < bound:
         return ""
+    n, m = found.detail["people"], found.detail["controls"]
     times = ((bound - estimate) / (LIMIT - estimate)) ** 2
-    need = math.ceil(times * min(found.detail["people"], found.detail["controls"]) / 1000) * 1000
+    need = math.ceil(times * 2 * n * m / (n + m) / 1000) * 1000
+    if need > _MANY * max(n, m):
+        return ""
     return (
-        f"by the estimate, {estimate:.1%}, it would keep {LIMIT:.0%}: the bound is wide, and about "
-        f"{need:,} people and as many controls would narrow it to that"
+        f"the estimate is {estimate:.1%}, which may be anything from {low:.1%} to {high:.1%}: were "
+        f"it exact, about {need:,} people and as many controls would show that {LIMIT:.0%} is kept"
     )
+
+
+_MANY = 10
+"""So many times the people there are."""
 
 
 def _worst_of(vectors: list[np.ndarray | None]) -> np.ndarray | None:

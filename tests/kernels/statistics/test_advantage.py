@@ -98,6 +98,46 @@ def test_the_bound_fails_as_rarely_with_two_variates(gain: float) -> None:
     assert np.mean(errors) < 0.95
 
 
+@pytest.mark.parametrize("m", [2_000, 20_000])
+@pytest.mark.parametrize("share", [0.9, 0.98])
+def test_the_bound_holds_where_variates_say_nearly_everything(share: float, m: int) -> None:
+    """Of those whom nobody guesses by other people's records 6 % are guessed inside."""
+    below, above = 0, 0
+    for seed in range(300):
+        rng = np.random.default_rng([2, seed])
+        hard = [(rng.random(size) < share).astype(float) for size in (2_000, m)]
+        own = [np.where(rng.random(one.size) < 0.001, 1.0 - one, one) for one in hard]
+        own[0] = np.where(rng.random(2_000) < 0.06, 1.0, own[0])
+        found = advantage(own[0], own[1], hard=(hard[0], hard[1]))
+        below += found.upper() < 0.06
+        above += found.lower() > 0.06
+    # Beyond the 99.9 % point of a binomial with 300 and 0.05 by what normal errors are off.
+    assert below <= 34
+    assert above <= 34
+
+
+def test_the_error_is_that_of_the_quotient_where_slopes_differ() -> None:
+    """A leak of all that are easy: the slopes of both sides have little in common."""
+    found = []
+    for seed in range(400):
+        rng = np.random.default_rng([3, seed])
+        hard = [(rng.random(size) < 0.5).astype(float) for size in (2_000, 8_000)]
+        own = [hard[0], hard[1] * (rng.random(8_000) < 0.5)]
+        one = advantage(own[0], own[1], hard=(hard[0], hard[1]))
+        found.append((one.value, one.error))
+    values, errors = np.array(found).T
+    assert errors.mean() == pytest.approx(values.std(), rel=0.12)
+
+
+def test_how_hard_it_is_counts_for_nothing_where_the_two_groups_are_not_alike() -> None:
+    own, others, *easy = _tries(6, 3_000, 0.7, 0.02)
+    hard = easy[0].copy()
+    hard[np.flatnonzero(hard == 0)[:200]] = 1.0
+    bare = advantage(own, others)
+    assert advantage(own, others, hard=(hard, easy[1])) == bare
+    assert advantage(own, others, hard=(easy[0], easy[1])).error < 0.7 * bare.error
+
+
 def test_variates_that_say_the_same_are_one() -> None:
     own, others, *easy = _tries(5, 3_000, 0.7, 0.02)
     one = advantage(own, others, *easy)

@@ -132,7 +132,8 @@ class _Side(NamedTuple):
         cls, field: Field, columns: list[Column], masked: list[int], rng: np.random.Generator
     ) -> _Side:
         """As many people as can be compared with all records."""
-        n, m = field.inside.size, field.outside.size
+        # Drawn first, so that fewer people are some of those that more would be.
+        orders = [rng.permutation(one.size) for one in (field.inside, field.outside)]
         cells = np.ascontiguousarray(np.column_stack([c.cells for c in columns]), dtype=np.int32)
         most = max(WORK // (2 * FEWEST * max(len(columns), 1)), 1)
         kept = np.arange(len(cells))
@@ -148,10 +149,7 @@ class _Side(NamedTuple):
                 own = column.numbers[kept]
                 numbers[:, q] = np.bincount(label, own, minlength=first.size) / times
         people = max(WORK // (2 * max(first.size * len(columns), 1)), FEWEST)
-        inside, outside = (
-            np.arange(size) if size <= people else np.sort(rng.choice(size, people, replace=False))
-            for size in (n, m)
-        )
+        inside, outside = (np.sort(order[:people]) for order in orders)
         share = kept.size / max(field.released, 1)
         return cls(field, columns, masked, inside, outside, kept[first], times, numbers, share)
 

@@ -183,6 +183,16 @@ def _weigh(
                 sums[i, at + place] *= without
 
 
+def _from_the_top(c: Cells) -> Floats:
+    """The logarithms less the largest of each row, which changes no share."""
+    found = c.logs.copy()
+    ends = np.append(c.starts[1:], c.logs.size)
+    for start, end, width in zip(c.starts, ends, c.widths, strict=True):
+        rows = found[start:end].reshape(-1, width)
+        rows -= rows.max(axis=1, keepdims=True)
+    return found
+
+
 def own_cells(
     cells: Cells, parts: Parts | None = None, *, threads: int | None = None
 ) -> tuple[Floats, Floats]:
@@ -192,6 +202,7 @@ def own_cells(
     result."""
     n = len(cells.codes)
     parts = parts or parted(cells)
+    cells = cells._replace(logs=_from_the_top(cells))
     counted = (cells.numbers != 0.0).any(axis=1)
     mass = np.zeros((n, int(cells.offsets[-1])))
     sums = np.zeros_like(mass)

@@ -18,6 +18,8 @@ from ..arrays import Floats
 
 CONFIDENCE = 0.95
 _QUANTILE = 1.959963984540054
+ALIKE = 3.0
+"""Standard errors by which two groups of the same people may differ in how hard they are."""
 
 
 class Advantage(NamedTuple):
@@ -98,61 +100,108 @@ def advantage(
     """
     n, m = inside.size, outside.size
     own, others = float(inside.sum()), float(outside.sum())
-    s_in, half_in = wilson(own, n)
-    s_out, half_out = wilson(others, m)
+    s_in, e_in = _share(own, n)
+    s_out, e_out = _share(others, m)
     counts = None
     if easy_inside is None and least == 0.0:
         # Guesses that share a success count for no more than is certain.
         counts = (math.floor(own + 1e-9), n, min(math.ceil(others - 1e-9), m), m)
     s_out = min(max(s_out, 0.0), 1.0)
-    kept_in = kept_out = 1.0
     least_in, least_out = 0.0, least
-    moved = [0.0, 0.0]
-    apart = 0.0
+    shared = None
     if beyond and easy_inside is not None and easy_outside is not None:
         least_in = float(np.std(inside - easy_inside)) / math.sqrt(n)
         least_out = max(least, float(np.std(outside - easy_outside)) / math.sqrt(m))
-        moved = [float(easy_inside.mean() - easy_outside.mean())] * 2
-    else:
-        known = [(easy_inside, easy_outside), hard or (None, None)]
-        sides = [[one for one in side if one is not None] for side in zip(*known, strict=True)]
-        if sides[0]:
-            variates = np.column_stack(sides[0]), np.column_stack(sides[1])
-            moved, (kept_in, kept_out), apart = _shared((inside, outside), variates)
-    if any(moved):
+        moved = float(easy_inside.mean() - easy_outside.mean())
         # Half of the difference goes to each side, in proportion to how little each is known.
-        s_in = min(max(s_in - moved[0] * m / (n + m), 0.0), 1.0)
-        s_out = min(max(s_out + moved[1] * n / (n + m), 0.0), 1.0)
-    e_in = math.hypot(max(half_in / _QUANTILE * math.sqrt(kept_in), least_in), apart)
-    e_out = max(half_out / _QUANTILE * math.sqrt(kept_out), least_out)
+        s_in, s_out = s_in - moved * m / (n + m), s_out + moved * n / (n + m)
+    elif variates := _variates(easy_inside, easy_outside, hard):
+        shared = _Shared.of((inside, outside), variates)
+        # Means as they are: what pulls shares to the middle is no small part of what is left.
+        s_in, e_in = _share(own, n, shared.kept[0])
+        s_out, e_out = _share(others, m, shared.kept[1])
+        s_in = own / n - shared.moved[0] * m / (n + m)
+        s_out = min(max(others / m, 0.0), 1.0) + shared.moved[1] * n / (n + m)
+    s_in, s_out = min(max(s_in, 0.0), 1.0), min(max(s_out, 0.0), 1.0)
+    e_in, e_out = max(e_in, least_in), max(e_out, least_out)
     if claims:
-        return Advantage(s_in, s_out, s_in - s_out, math.hypot(e_in, e_out), counts)
-    left = max(1.0 - s_out, 1.0 / (m + 2))
-    value = (s_in - s_out) / left
-    error = math.hypot(e_in / left, e_out * (1.0 - s_in) / left**2)
-    return Advantage(s_in, s_out, max(value, -1.0), error, counts)
+        value, by_in, by_out = s_in - s_out, 1.0, 1.0
+    else:
+        left = max(1.0 - s_out, 1.0 / (m + 2))
+        value, by_in, by_out = max((s_in - s_out) / left, -1.0), 1.0 / left, (1.0 - s_in) / left**2
+    apart = 0.0 if shared is None else shared.apart(by_in, by_out)
+    error = math.hypot(e_in * by_in, e_out * by_out, apart)
+    return Advantage(s_in, s_out, value, error, counts)
 
 
-def _shared(
-    successes: tuple[Floats, Floats], variates: tuple[Floats, Floats]
-) -> tuple[list[float], list[float], float]:
-    """How much of the difference is that of the variates (attempts, variates), by a regression on
-    either side; which part of either variance it leaves; and the error of adjusting both sides to
-    the same people where the slopes differ (Lin 2013, Agnostic notes on regression adjustments,
-    Annals of Applied Statistics 7(1))."""
-    means = [x.mean(axis=0) for x in variates]
-    slopes, kept = [], []
-    for y, x, mean in zip(successes, variates, means, strict=True):
-        own, beside = y - y.mean(), x - mean
-        slopes.append(np.linalg.lstsq(beside, own, rcond=1e-9)[0])
-        rest, whole = own - beside @ slopes[-1], float(own @ own)
-        free = max(y.size - 1 - x.shape[1], 1)
-        left = float(rest @ rest) / whole * (y.size - 1) / free if whole > 0.0 else 1.0
-        # Never less than a share that was never hit could have.
-        kept.append(min(max(left, 1.0 / y.size), 1.0))
-    both = np.concatenate([x - mean for x, mean in zip(variates, means, strict=True)])
-    apart = float(np.linalg.norm(both @ (slopes[0] - slopes[1]))) / len(both)
-    return [float((means[0] - means[1]) @ slope) for slope in slopes], kept, apart
+def _share(hits: float, n: int, kept: float = 1.0) -> tuple[float, float]:
+    """Wilson's share and its standard error, of whose variance a part is `kept`: a share that was
+    never hit keeps what Wilson adds."""
+    centre, _ = wilson(hits, n)
+    z = _QUANTILE
+    variance = kept * max(hits * (n - hits), 0.0) / n**3 + (z / (2 * n)) ** 2
+    return centre, math.sqrt(variance) / (1 + z * z / n)
+
+
+Sides = tuple[Floats, Floats]
+
+
+def _variates(easy_in: Floats | None, easy_out: Floats | None, hard: Sides | None) -> Sides | None:
+    """The control variates (attempts, variates) of both sides; None where there are none.
+
+    How hard attempts are is left out where the two sides differ in it by more than chance: then
+    others are other people than those in the data, or know some of them, and what is adjusted away
+    would be what leaks.
+    """
+    known = [] if easy_in is None or easy_out is None else [(easy_in, easy_out)]
+    if hard is not None:
+        error = math.hypot(*(float(side.std()) / math.sqrt(side.size) for side in hard))
+        if abs(float(hard[0].mean() - hard[1].mean())) <= ALIKE * error:
+            known.append(hard)
+    if not known:
+        return None
+    own, others = zip(*known, strict=True)
+    return np.column_stack(own), np.column_stack(others)
+
+
+class _Shared(NamedTuple):
+    """A regression of successes on the variates, on either side (Lin 2013, Agnostic notes on
+    regression adjustments to experimental data, Annals of Applied Statistics 7(1))."""
+
+    slopes: tuple[Floats, Floats]
+    kept: tuple[float, float]
+    """Which part of either variance it leaves."""
+    difference: Floats
+    """Of the variates' means."""
+    rows: Floats
+    """The variates of both sides, each less its mean."""
+
+    @classmethod
+    def of(cls, successes: Sides, variates: Sides) -> _Shared:
+        """Of successes and variates (attempts, variates), inside and outside."""
+        means = [x.mean(axis=0) for x in variates]
+        centred = [x - mean for x, mean in zip(variates, means, strict=True)]
+        slopes, kept = [], []
+        for y, x in zip(successes, centred, strict=True):
+            own = y - y.mean()
+            slopes.append(np.linalg.lstsq(x, own, rcond=1e-9)[0])
+            rest, whole = own - x @ slopes[-1], float(own @ own)
+            free = max(y.size - 1 - x.shape[1], 1)
+            left = float(rest @ rest) / whole * (y.size - 1) / free if whole > 0.0 else 1.0
+            kept.append(min(left, 1.0))
+        return cls(
+            (slopes[0], slopes[1]), (kept[0], kept[1]), means[0] - means[1], np.concatenate(centred)
+        )
+
+    @property
+    def moved(self) -> tuple[float, float]:
+        """How much of the difference is that of the variates, by the slopes of either side."""
+        return float(self.difference @ self.slopes[0]), float(self.difference @ self.slopes[1])
+
+    def apart(self, by_in: float, by_out: float) -> float:
+        """The error of adjusting both sides to the same people, where the slopes differ."""
+        slope = by_in * self.slopes[0] - by_out * self.slopes[1]
+        return float(np.linalg.norm(self.rows @ slope)) / len(self.rows)
 
 
 def holm(found: Sequence[Advantage], limit: float, confidence: float = CONFIDENCE) -> list[float]:
