@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sfumato.kernels.device import working_on
 from sfumato.kernels.gpu import _card
 from sfumato.kernels.gpu import nearest as module
+from sfumato.kernels.gpu._passes import bytes_of
 from sfumato.kernels.neighbours.linkage import Nearest, nearest
 from sfumato.kernels.neighbours.nearest_k import TOLERANCE, NearestK, nearest_k
 from tests.kernels.gpu.adversarial import files
@@ -92,8 +93,8 @@ def test_what_does_not_fit_goes_there_in_parts(
     both: tuple[np.ndarray, np.ndarray], more: int
 ) -> None:
     a, b = both
-    target, record = module.bytes_of(a.shape[1], 2)
-    tile = module.SHAPE.tile
+    record, tile = bytes_of(a.shape[1]), module.SHAPE.tile
+    target = record + module.bytes_of_lists(2)
     room = 2 * tile * target + tile * record + 8 * len(b) + more * (target + record) // 20
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_card, "room", lambda: room)

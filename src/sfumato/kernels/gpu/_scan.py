@@ -8,9 +8,7 @@ the thread to which the target belongs decides it in double precision: so nothin
 in no order but that of one thread, and the limit falls while the scan goes on. Where a tile has
 more hits of a target than HITS, its owner looks at the whole tile.
 
-Of each target the k nearest rows are kept, and by distance those records that tie for the nearest
-place, up to TIES different distances. Where there are more, the target is marked as spilt, and is
-counted anew (`_recount.py`).
+What a target looks for, and what is kept of it, is said by a `Rule`.
 """
 
 from __future__ import annotations
@@ -21,19 +19,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from ._exact import SIMULATED, apart, plus, squared, times
+from ._exact import SIMULATED, apart
 
-TIES = 8
-"""Different distances that may tie for the nearest place before a target is spilt."""
 FLUSHED = 1e-30
 """More than what underflow takes from a score, for coordinates of at most 1."""
-LEAST = 1e-300
-"""More than rounding does to the smallest squares."""
 ROOM = 1.0 + 2.0**-40
 """More than the roundings by which double precision differs from real numbers."""
 NARROW = 2.0**-22
 """More than what is lost where a limit becomes single precision, as a share of it."""
 FINITE = 3e38
+
+
+class Rule(NamedTuple):
+    """What targets look for: two functions on the card."""
+
+    limit: Any
+    """(target, tolerance, lists): the squared distance up to which records concern it"""
+    decide: Any
+    """(target, record, limit, tolerance, a, b, starts, rows, lists): notes the record in the lists
+    where it is within the limit, and gives the limit from then on; below 0 nothing concerns the
+    target any more"""
 
 
 class Shape(NamedTuple):
@@ -69,75 +74,10 @@ def depth_of(d: int) -> tuple[int, int]:
     return -depth, padded
 
 
-@cuda.jit(device=True)
-def put_row(total: float, row: int, i: int, squares: Any, rows: Any) -> bool:
-    """Put a row into the list of the nearest of target i; False where it is too far."""
-    at = squares.shape[1] - 1
-    if total > squares[i, at] or (total == squares[i, at] and row > rows[i, at]):
-        return False
-    while at > 0 and (
-        squares[i, at - 1] > total or (squares[i, at - 1] == total and rows[i, at - 1] > row)
-    ):
-        squares[i, at], rows[i, at] = squares[i, at - 1], rows[i, at - 1]
-        at -= 1
-    squares[i, at], rows[i, at] = total, row
-    return True
-
-
-@cuda.jit(device=True)
-def put_tie(
-    total: float, many: int, row: int, i: int, within: float, values: Any, counts: Any, lowest: Any
-) -> bool:
-    """Count a record among those of its distance; False where there is no place for another."""
-    place = -1
-    for c in range(values.shape[1]):
-        if values[i, c] == total:
-            counts[i, c] += many
-            lowest[i, c] = min(lowest[i, c], row)
-            return True
-        if values[i, c] > within:
-            place = c
-    if place < 0:
-        return False
-    values[i, place], counts[i, place], lowest[i, place] = total, many, row
-    return True
-
-
-@cuda.jit(device=True)
-def tied(least: float, tolerance: float) -> float:
-    """What ties with the nearest, and a hair more: how exactly it is rounded is the caller's."""
-    return plus(times(times(least, plus(1.0, tolerance)), ROOM), LEAST)
-
-
-@cuda.jit(device=True)
-def reach(i: int, start: float, tolerance: float, squares: Any) -> float:
-    """What a record's squared distance to target i may be for it to matter still."""
-    ties = tied(squares[i, 0], tolerance)
-    return min(start, max(squares[i, squares.shape[1] - 1], ties))
-
-
-@cuda.jit(device=True)
-def decide(
-    i: int, u: int, limit: float, start: float, tolerance: float, a: Any, b: Any, starts: Any,
-    its: Any, squares: Any, rows: Any, values: Any, counts: Any, lowest: Any, spilt: Any,
-) -> float:  # fmt: skip
-    """Look at record u for target i in double precision; what matters from now on."""
-    total = squared(b, u, a, i)
-    if total > limit:
-        return limit
-    for at in range(starts[u], starts[u + 1]):
-        if not put_row(total, its[at], i, squares, rows):
-            break
-    ties = tied(squares[i, 0], tolerance)
-    many = starts[u + 1] - starts[u]
-    if total <= ties and not put_tie(total, many, its[starts[u]], i, ties, values, counts, lowest):
-        spilt[i] = 1
-    return reach(i, start, tolerance, squares)
-
-
 @cache
-def scan_of(depth: int, shape: Shape = SHAPE) -> Any:
+def scan_of(depth: int, rule: Rule, shape: Shape = SHAPE) -> Any:
     """The kernel for points whose coordinates are padded to a multiple of `depth`."""
+    limit_of, decide = rule
     tile, side, hits_kept, blocks = shape
     each, threads, cells = tile // side, side * side, depth * tile
     # Indices without a sign: numba looks whether others are negative, for each of them.
@@ -148,8 +88,7 @@ def scan_of(depth: int, shape: Shape = SHAPE) -> Any:
     def scan(
         a_singles: Any, a: Any, a_lengths: Any, a_box: Any, b_singles: Any, base: Any, b: Any,
         b_lengths: Any, b_box: Any, starts: Any, its: Any, scale: float, error: float,
-        tolerance: float, begin: Any, squares: Any, rows: Any, values: Any, counts: Any,
-        lowest: Any, spilt: Any,
+        tolerance: float, lists: Any,
     ) -> None:  # fmt: skip
         """Fill the lists of the targets of this block; they may hold what was found before."""
         a_tile = cuda.shared.array(cells, np.float32)
@@ -169,7 +108,7 @@ def scan_of(depth: int, shape: Shape = SHAPE) -> Any:
         owner = t < tile and i < n
         limit = -1.0
         if owner:
-            limit = reach(i, begin[i], tolerance, squares)
+            limit = limit_of(i, tolerance, lists)
         # The scan begins at the tile nearest to the targets, so that limits are low at once.
         least, at_least = np.inf, 0
         for h in range(t, tiles, threads):
@@ -195,7 +134,7 @@ def scan_of(depth: int, shape: Shape = SHAPE) -> Any:
             if t < tile:
                 count[t] = 0
                 cut[t] = -FINITE
-                if owner:
+                if owner and limit >= 0.0:
                     length = a_lengths[i] + b_lengths[h]
                     value = (
                         limit * scale * ROOM
@@ -238,9 +177,6 @@ def scan_of(depth: int, shape: Shape = SHAPE) -> Any:
                 for at in range(tile if whole else count[t]):
                     u = h * tile + (at if whole else hit[t, at])
                     if u < m:
-                        limit = decide(
-                            i, u, limit, begin[i], tolerance, a, b, starts, its, squares, rows,
-                            values, counts, lowest, spilt,
-                        )  # fmt: skip
+                        limit = decide(i, u, limit, tolerance, a, b, starts, its, lists)
 
     return scan

@@ -33,7 +33,7 @@ class Scale(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Distinct records of one file, tile after tile."""
+    """Records of one file, tile after tile."""
 
     points: Floats
     """(n, d)"""
@@ -66,9 +66,17 @@ def scale_of(a: Floats, b: Floats) -> Scale | None:
     return Scale(centre, float(2.0 ** -np.ceil(np.log2(spread))))
 
 
-def arranged(x: Floats, scale: Scale, tile: int, columns: int, *, targets: bool) -> Side:
-    """The records of a file in tiles, their single precision padded to so many columns."""
-    first, member = distinct_rows(x.view(np.int64), np.empty((len(x), 0), np.int32))
+def arranged(
+    x: Floats, scale: Scale, tile: int, columns: int, *, targets: bool, distinct: bool
+) -> Side:
+    """The records of a file in tiles, their single precision padded to so many columns.
+
+    Without `distinct` each row is a record.
+    """
+    if distinct:
+        first, member = distinct_rows(x.view(np.int64), np.empty((len(x), 0), np.int32))
+    else:
+        first = member = np.arange(len(x))
     order = order_in_blocks(x, np.empty(0), first, tile)
     points = x[order]
     n, d = points.shape

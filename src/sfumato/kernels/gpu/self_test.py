@@ -12,9 +12,12 @@ import numpy as np
 
 from ..arrays import Floats
 from ..neighbours.linkage import nearest as link
+from ..neighbours.linkage import to_own
 from ..neighbours.nearest_k import TOLERANCE, nearest_k
+from ..neighbours.own_rank import own_rank as rank
 from ._exact import SIMULATED
 from .nearest import nearest
+from .own_rank import own_rank
 
 
 def problem(rows: int, columns: int) -> tuple[Floats, Floats]:
@@ -66,7 +69,25 @@ def _nearest() -> bool:
     return True
 
 
-TESTS: Mapping[str, Callable[[], bool]] = {"nearest": _nearest, "nearest-k": _nearest_k}
+def _own_rank() -> bool:
+    for rows, columns in SIZES:
+        a, b = problem(rows, columns)
+        own = (np.arange(len(a)) * 5) % len(b)
+        far = to_own(a, b, own, np.empty(0), np.ones(columns))
+        told = own_rank(a, b, far - 1e-9 * far, far + 1e-9 * far, len(b))
+        right = rank(a, b, own, enough=len(b), threads=1)
+        if told is None or not (
+            np.array_equal(told[:, 0], right.nearer) and np.array_equal(told[:, 1], right.ties)
+        ):
+            return False
+    return True
+
+
+TESTS: Mapping[str, Callable[[], bool]] = {
+    "nearest": _nearest,
+    "nearest-k": _nearest_k,
+    "own-rank": _own_rank,
+}
 
 
 def fault(work: str) -> str:
