@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
 
 MISSING = "numba-cuda is not installed (the extra `gpu`)"
 SHARE = 0.8
@@ -51,3 +57,53 @@ def faults() -> tuple[type[Exception], ...]:
         and found.__module__.startswith("numba")
     ]
     return (NumbaError, MemoryError, OSError, *here)
+
+
+@dataclass
+class Meter:
+    """What went to the card and back, and what was computed there."""
+
+    sent: int = 0
+    """bytes"""
+    fetched: int = 0
+    """bytes"""
+    products: int = 0
+    """multiplications with an addition, in single precision"""
+    loaded: int = 0
+    """bytes of coordinates that these took from the card's memory or its cache"""
+
+
+_meter: ContextVar[Meter | None] = ContextVar("meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Count what is done inside."""
+    meter = Meter()
+    token = _meter.set(meter)
+    try:
+        yield meter
+    finally:
+        _meter.reset(token)
+
+
+def meter() -> Meter | None:
+    """Where to count, if anybody asked."""
+    return _meter.get()
+
+
+def sent(array: np.ndarray) -> Any:
+    """The array on the card."""
+    from numba import cuda
+
+    if (counted := meter()) is not None:
+        counted.sent += array.nbytes
+    return cuda.to_device(array)
+
+
+def fetched(array: Any) -> np.ndarray:
+    """The array here."""
+    found: np.ndarray = array.copy_to_host()
+    if (counted := meter()) is not None:
+        counted.fetched += found.nbytes
+    return found

@@ -7,6 +7,7 @@ go there once; else they pass by for every part of the targets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,9 +70,10 @@ class Both(NamedTuple):
         if scale is None:
             return None
         depth, wide = depth_of(d)
-        theirs = arranged(b, scale, SHAPE.tile, wide, targets=False, distinct=True)
-        ours = arranged(a, scale, SHAPE.tile, wide, targets=True, distinct=distinct)
-        return cls(ours, theirs, scale, depth)
+        with ThreadPoolExecutor(2) as pool:
+            theirs = pool.submit(arranged, b, scale, SHAPE.tile, wide, targets=False, distinct=True)
+            ours = arranged(a, scale, SHAPE.tile, wide, targets=True, distinct=distinct)
+        return cls(ours, theirs.result(), scale, depth)
 
 
 def bytes_of(d: int) -> int:
@@ -108,18 +110,24 @@ def scanned(
     scan = scan_of(depth, rule)
     for low in range(0, n, part):
         high = min(low + part, n)
-        points = cuda.to_device(ours.points[low:high])
-        singles = cuda.to_device(np.ascontiguousarray(ours.singles[:, low : _up(high)]))
+        points = _card.sent(ours.points[low:high])
+        singles = _card.sent(np.ascontiguousarray(ours.singles[:, low : _up(high)]))
         ends = slice(low // SHAPE.tile, _up(high) // SHAPE.tile)
-        box = cuda.to_device(np.ascontiguousarray(ours.box[:, :, ends]))
-        lengths = cuda.to_device(np.sqrt(ours.squares[low:high]))
+        box = _card.sent(np.ascontiguousarray(ours.box[:, :, ends]))
+        lengths = _card.sent(np.sqrt(ours.squares[low:high]))
         noted = lists(low, high)
+        blocks = (_up(high) - low) // SHAPE.tile
+        scored = filled((blocks,), 0)
         for these in slabs():
-            scan[(_up(high) - low) // SHAPE.tile, SHAPE.threads](
+            scan[blocks, SHAPE.threads](
                 singles, points, lengths, box, these.singles, these.base, these.points,
                 these.lengths, these.box, these.starts, these.rows, scale.unit**2, error,
-                tolerance, noted,
+                tolerance, noted, scored,
             )  # fmt: skip
+        if (meter := _card.meter()) is not None:
+            columns = int(_card.fetched(scored).sum()) * theirs.singles.shape[0]
+            meter.products += columns * SHAPE.tile**2
+            meter.loaded += columns * SHAPE.tile * 8
         yield Part(low, high, points, slabs), noted
         report("nearest records", high, n)
 
@@ -139,13 +147,13 @@ def _slab(b: Side, low: int, high: int) -> Slab:
     squares = b.squares[low:high]
     rows = b.rows[b.starts[low] : b.starts[high]]
     return Slab(
-        singles=cuda.to_device(np.ascontiguousarray(b.singles[:, low : _up(high)])),
-        base=cuda.to_device(padded(squares, tile, float(NOBODY))),
-        points=cuda.to_device(b.points[low:high]),
-        lengths=cuda.to_device(np.sqrt(greatest(squares, tile))),
-        box=cuda.to_device(np.ascontiguousarray(b.box[:, :, low // tile : -(-high // tile)])),
-        starts=cuda.to_device(b.starts[low : high + 1] - b.starts[low]),
-        rows=cuda.to_device(rows),
+        singles=_card.sent(np.ascontiguousarray(b.singles[:, low : _up(high)])),
+        base=_card.sent(padded(squares, tile, float(NOBODY))),
+        points=_card.sent(b.points[low:high]),
+        lengths=_card.sent(np.sqrt(greatest(squares, tile))),
+        box=_card.sent(np.ascontiguousarray(b.box[:, :, low // tile : -(-high // tile)])),
+        starts=_card.sent(b.starts[low : high + 1] - b.starts[low]),
+        rows=_card.sent(rows),
     )
 
 

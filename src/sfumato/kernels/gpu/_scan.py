@@ -88,9 +88,12 @@ def scan_of(depth: int, rule: Rule, shape: Shape = SHAPE) -> Any:
     def scan(
         a_singles: Any, a: Any, a_lengths: Any, a_box: Any, b_singles: Any, base: Any, b: Any,
         b_lengths: Any, b_box: Any, starts: Any, its: Any, scale: float, error: float,
-        tolerance: float, lists: Any,
+        tolerance: float, lists: Any, scored: Any,
     ) -> None:  # fmt: skip
-        """Fill the lists of the targets of this block; they may hold what was found before."""
+        """Fill the lists of the targets of this block; they may hold what was found before.
+
+        How many tiles were scored is added to `scored`, of each block.
+        """
         a_tile = cuda.shared.array(cells, np.float32)
         b_tile = cuda.shared.array(cells, np.float32)
         cut = cuda.shared.array(tile, np.float32)
@@ -131,6 +134,8 @@ def scan_of(depth: int, rule: Rule, shape: Shape = SHAPE) -> Any:
             if cuda.syncthreads_or(int(owner and bound[inner] <= limit)) == 0:
                 continue
             h = (home + s) % tiles
+            if t == 0:
+                scored[g] += 1
             if t < tile:
                 count[t] = 0
                 cut[t] = -FINITE

@@ -58,7 +58,10 @@ class Side(NamedTuple):
 def scale_of(a: Floats, b: Floats) -> Scale | None:
     """Of both files together; None where single precision cannot tell anything of them."""
     centre = b.mean(axis=0)
-    spread = max((float(np.abs(x - centre).max()) if x.size else 0.0) for x in (a, b))
+    # Rounding is monotone: no difference exceeds those of the ends.
+    spread = max(
+        float(max((x.max(axis=0) - centre).max(), (centre - x.min(axis=0)).max())) for x in (a, b)
+    )
     if spread == 0.0:
         return Scale(centre, 1.0)
     if not 1 / WIDEST < spread < WIDEST:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ..arrays import Floats, Ints
+from ._card import fetched, sent
 from ._lists import LEAST, NEAREST, TIES, Lists
 from ._passes import Both, filled, scanned
 from ._recount import recount, settle
@@ -65,7 +65,7 @@ def nearest(
     def lists(low: int, high: int) -> Lists:
         many = high - low
         return Lists(
-            begin=cuda.to_device(first[low:high]),
+            begin=sent(first[low:high]),
             squares=filled((many, k), np.inf),
             rows=filled((many, k), NO_ROW),
             values=filled((many, TIES), np.inf),
@@ -79,18 +79,18 @@ def nearest(
     )
     for part, noted in scanned(both, NEAREST, tolerance, lists, bytes_of_lists(k)):
         here = slice(part.low, part.high)
-        found.squares[here] = noted.squares.copy_to_host()
-        found.rows[here] = noted.rows.copy_to_host()
-        limits = cuda.to_device(within(found.squares[here, 0]))
+        found.squares[here] = fetched(noted.squares)
+        found.rows[here] = fetched(noted.rows)
+        limits = sent(within(found.squares[here, 0]))
         ties, lead = filled((part.high - part.low,), 0), filled((part.high - part.low,), NO_ROW)
         settle[part.blocks, SHAPE.threads](
             limits, noted.values, noted.counts, noted.lowest, noted.spilt, ties, lead
         )
-        if noted.spilt.copy_to_host().any():
+        if fetched(noted.spilt).any():
             for these in part.slabs():
                 recount[part.blocks, SHAPE.threads](
                     limits, noted.spilt, part.points, these.points, these.box, SHAPE.tile,
                     these.starts, these.rows, ties, lead,
                 )  # fmt: skip
-        found.ties[here], found.first[here] = ties.copy_to_host(), lead.copy_to_host()
+        found.ties[here], found.first[here] = fetched(ties), fetched(lead)
     return Near(*(ours.back(one) for one in found))

@@ -11,6 +11,7 @@ import numpy as np
 from numba import cuda
 
 from ..arrays import Floats, Ints
+from ._card import fetched, sent
 from ._exact import squared
 from ._passes import Both, filled, scanned
 from ._scan import Rule
@@ -61,13 +62,13 @@ def own_rank(a: Floats, b: Floats, low: Floats, high: Floats, enough: int) -> In
         return None
     ours = both.ours
     n = len(ours.points)
-    asked = cuda.to_device(np.array([enough], np.int64))
+    asked = sent(np.array([enough], np.int64))
 
     def lists(begin: int, end: int) -> _Counts:
         these = ours.rows[begin:end]
         return _Counts(
-            cuda.to_device(low[these]),
-            cuda.to_device(high[these]),
+            sent(low[these]),
+            sent(high[these]),
             asked,
             filled((end - begin,), 0),
             filled((end - begin,), 0),
@@ -75,6 +76,6 @@ def own_rank(a: Floats, b: Floats, low: Floats, high: Floats, enough: int) -> In
 
     found = np.empty((n, 2), np.int64)
     for part, noted in scanned(both, COUNTED, 0.0, lists, BYTES_OF_LISTS):
-        found[part.low : part.high, 0] = noted.below.copy_to_host()
-        found[part.low : part.high, 1] = noted.level.copy_to_host()
+        found[part.low : part.high, 0] = fetched(noted.below)
+        found[part.low : part.high, 1] = fetched(noted.level)
     return ours.back(found)
