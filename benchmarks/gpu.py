@@ -9,10 +9,10 @@ A first call on few records, which compiles, is told apart. Then both search 100
 full, and every distance, index and count is compared.
 
 The ceilings are measured in the same run: a copy within the card's memory, a kernel of nothing but
-multiplications with additions, and a copy from the host. What a search multiplied is counted on the
-card; the share is of that ceiling, for the whole call. `--keep` writes what was measured of several
-sizes where `device = "auto"` reads it. `--quick` compares few records on numba's simulator, whose
-seconds mean nothing and are not told.
+multiplications with additions, and a copy from the host. What a search multiplied and read is
+counted on the card; of the ceiling that it comes nearest to its share is told, for the whole call.
+`--keep` writes what was measured of several sizes where `device = "auto"` reads it. `--quick`
+compares few records on numba's simulator, whose seconds mean nothing and are not told.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -33,7 +34,9 @@ from numba import cuda
 from sfumato.kernels import device
 from sfumato.kernels.device import working_on
 from sfumato.kernels.gpu import _card
+from sfumato.kernels.gpu import mdav as card_mdav
 from sfumato.kernels.gpu._exact import SIMULATED
+from sfumato.kernels.micro.mdav import mdav
 from sfumato.kernels.neighbours.linkage import nearest
 from sfumato.kernels.neighbours.nearest_k import nearest_k
 from sfumato.kernels.neighbours.own_rank import own_rank
@@ -78,6 +81,11 @@ def taken_part(n: int, d: int) -> Callable[[], Sequence[np.ndarray]]:
     return lambda: [*predictions(a, b, K), *predictions(others, b, K)]
 
 
+def grouped(n: int, d: int, k: int) -> Callable[[], Sequence[np.ndarray]]:
+    x, none = files(n, d)[0], np.empty((n, 0), np.int32)
+    return lambda: [mdav(x, none, [], k)]
+
+
 class Row(NamedTuple):
     """One search."""
 
@@ -95,9 +103,16 @@ ROWS = (
     Row("own-rank", ranked, 1_000_000, 10, 1.5),
     Row("own-rank", ranked, 1_000_000, 50, 5.0),
     Row("prediction", predicted, 1_000_000, 28, 4.0),
+    Row("mdav, k = 3", partial(grouped, k=3), 1_000_000, 10, 10.0),
+    Row("mdav, k = 5", partial(grouped, k=5), 1_000_000, 50, 20.0),
     Row("non-participation", taken_part, 100_000, 28, 5.0),
 )
-WORKS = {"nearest": linked, "nearest-k": neighbours, "own-rank": ranked}
+WORKS = {
+    "nearest": linked,
+    "nearest-k": neighbours,
+    "own-rank": ranked,
+    "mdav": partial(grouped, k=K),
+}
 """What `device = "auto"` decides, each with a search that is that work and little else."""
 
 
@@ -172,14 +187,15 @@ def ceilings() -> Ceilings:
     return Ceilings(products, memory, host)
 
 
-def bound_by(seconds: float, meter: _card.Meter, most: Ceilings) -> str:
-    """The floor nearest to the seconds; where none is near, the host and what waits for it."""
+def floor(meter: _card.Meter, most: Ceilings) -> tuple[str, float]:
+    """What takes longest at the ceilings, and the seconds that it takes there."""
     floors = {
         "arithmetic": meter.products / most.products,
+        "the card's memory": meter.read / most.memory,
         "copies from and to the host": (meter.sent + meter.fetched) / most.host,
     }
     name = max(floors, key=lambda one: floors[one])
-    return name if floors[name] > seconds / 2 else f"the host and waiting (then {name})"
+    return name, floors[name]
 
 
 def measured(row: Row, most: Ceilings | None, quick: bool) -> dict[str, Any]:
@@ -198,7 +214,7 @@ def measured(row: Row, most: Ceilings | None, quick: bool) -> dict[str, Any]:
         "sent": meter.sent,
         "fetched": meter.fetched,
         "products": meter.products,
-        "loaded": meter.loaded,
+        "loaded": meter.loaded + meter.read,
         "scored": meter.products / (float(n) ** 2 * row.d),
     }
     both = row.make(full, row.d)
@@ -207,11 +223,13 @@ def measured(row: Row, most: Ceilings | None, quick: bool) -> dict[str, Any]:
     line |= {"compared": full, "same": same(found, right)}
     if most is not None:
         taken = median(on("gpu", work)[0] for _ in range(3))
+        name, least = floor(meter, most)
+        near = least > taken / 2
         line |= {
             "first": first,
             "seconds": taken,
-            "share": meter.products / taken / most.products,
-            "bound by": bound_by(taken, meter, most),
+            "share": least / taken,
+            "bound by": name if near else f"the host and waiting, then {name}",
             "gpu there": seconds,
             "cpu there": cpu,
         }
@@ -220,15 +238,18 @@ def measured(row: Row, most: Ceilings | None, quick: bool) -> dict[str, Any]:
 
 def shown(lines: list[dict[str, Any]]) -> str:
     """The table."""
-    head = ["work", "records", "columns", "scored of all pairs", "sent MB", "fetched MB"]
+    head = ["work", "records", "columns", "scored of all pairs", "sent MB", "fetched MB",
+            "loaded GB"]  # fmt: skip
     timed = bool(lines) and "seconds" in lines[0]
     if timed:
-        head += ["GPU s", "goal s", "first call s", "share of products", "bound by"]
+        head += ["GPU s", "goal s", "first call s", "share of its ceiling", "bound by"]
     head += ["compared", "same"] + (["GPU s there", "CPU s there"] if timed else [])
     rows = [head, ["---"] * len(head)]
     for one in lines:
-        row = [one["work"], f"{one['records']:,}", str(one["columns"]), f"{one['scored']:.3f}",
-               f"{one['sent'] / 1e6:,.1f}", f"{one['fetched'] / 1e6:,.1f}"]  # fmt: skip
+        pairs = f"{one['scored']:.3f}" if one["products"] else ""
+        row = [one["work"], f"{one['records']:,}", str(one["columns"]), pairs,
+               f"{one['sent'] / 1e6:,.1f}", f"{one['fetched'] / 1e6:,.1f}",
+               f"{one['loaded'] / 1e9:,.1f}"]  # fmt: skip
         if timed:
             row += [f"{one['seconds']:.2f}", str(one["goal"]), f"{one['first']:.1f}",
                     f"{one['share']:.0%}", one["bound by"]]  # fmt: skip
@@ -268,8 +289,9 @@ def main() -> None:
         sys.exit("--quick and NUMBA_ENABLE_CUDASIM=1 go together")
     if reason := _card.why_none():
         sys.exit(f"nothing to measure: {reason}")
-    fit = nullcontext()
+    fit: Any = nullcontext()
     if given.quick:
+        card_mdav.FEW = 0  # else so few rows are all left to the CPU
         sys.path.insert(0, str(ROOT))
         from tests.kernels.gpu.simulator import fit as made_fit
 

@@ -96,7 +96,7 @@ def on_card(work: str, size: Size, run: Callable[[], Found | None]) -> Found | N
     if found is None:
         choice.say(
             "some searches were the CPU's although a GPU was to do them: they have missing values, "
-            "nominal columns or numbers beyond what is compared there"
+            "nominal columns, or sizes or numbers beyond what a GPU takes here"
         )
     return found
 

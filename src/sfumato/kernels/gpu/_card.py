@@ -71,6 +71,8 @@ class Meter:
     """multiplications with an addition, in single precision"""
     loaded: int = 0
     """bytes of coordinates that these took from the card's memory or its cache"""
+    read: int = 0
+    """bytes of coordinates that searches without them read"""
 
 
 _meter: ContextVar[Meter | None] = ContextVar("meter", default=None)

@@ -11,11 +11,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ..arrays import Floats
+from ..groups import numbered
+from ..micro.mdav import add_up
+from ..micro.mdav import mdav as groups_of
 from ..neighbours.linkage import nearest as link
 from ..neighbours.linkage import to_own
 from ..neighbours.nearest_k import TOLERANCE, nearest_k
 from ..neighbours.own_rank import own_rank as rank
 from ._exact import SIMULATED
+from .mdav import mdav
 from .nearest import nearest
 from .own_rank import own_rank
 
@@ -83,10 +87,26 @@ def _own_rank() -> bool:
     return True
 
 
+def _mdav() -> bool:
+    for rows, columns in SIZES:
+        _, x = problem(rows, columns)
+        for k in (2, 5):
+            sums = np.zeros((columns, 2))
+            add_up(x, np.arange(rows), sums)
+            told = mdav(x, k, sums, few=0)
+            if told is None:
+                return False
+            label = np.where(told.label < 0, told.groups, told.label)
+            if not np.array_equal(numbered(label), groups_of(x, np.empty((rows, 0)), [], k)):
+                return False
+    return True
+
+
 TESTS: Mapping[str, Callable[[], bool]] = {
     "nearest": _nearest,
     "nearest-k": _nearest_k,
     "own-rank": _own_rank,
+    "mdav": _mdav,
 }
 
 
