@@ -35,7 +35,7 @@ def problem(rows: int, columns: int) -> tuple[Floats, Floats]:
     return x[::3] + 0.0, x + 0.0
 
 
-SIZES = ((13, 1), (14, 5)) if SIMULATED else ((700, 1), (700, 3), (900, 10), (700, 37), (300, 200))
+SIZES = ((13, 1), (14, 5)) if SIMULATED else ((700, 1), (900, 10), (300, 200))
 
 
 def _nearest_k() -> bool:
