@@ -22,13 +22,14 @@ SIZE = (100, 100, 3, 1)
 class Fault(Exception):
     """What a card raises."""
 
+    __module__ = "numba.cuda.cudadrv.driver"
+
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A card that is there and is trusted."""
     monkeypatch.setattr(_card, "why_none", lambda: "")
     monkeypatch.setattr(_card, "name", lambda: "a card")
-    monkeypatch.setattr(_card, "faults", lambda: (Fault,))
     monkeypatch.setattr(device, "_trusted", {"nearest": ""})
     device._measured.cache_clear()
     yield _card
@@ -75,6 +76,16 @@ def test_a_card_that_fails_is_asked_no_more(card: ModuleType) -> None:
     assert len(asked) == 1
     assert len(said) == 1
     assert said[0].endswith("the CPU went on with the same result: Fault: out of memory")
+
+
+@pytest.mark.parametrize("error", [MemoryError("no room"), OSError("a file"), Fault("")])
+def test_memory_and_files_count_as_the_cards(card: ModuleType, error: Exception) -> None:
+    def run() -> None:
+        raise error
+
+    with working_on("gpu") as said:
+        assert on_card("nearest", SIZE, run) is None
+    assert type(error).__name__ in said[0]
 
 
 def test_other_errors_are_not_the_cards(card: ModuleType) -> None:

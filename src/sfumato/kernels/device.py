@@ -85,8 +85,11 @@ def on_card(work: str, size: Size, run: Callable[[], Found | None]) -> Found | N
         choice.say(f"the CPU does the work that was to be a GPU's: {reason}")
         return None
     try:
-        found = run()
-    except _card.faults() as error:
+        with _card.quiet():
+            found = run()
+    except Exception as error:
+        if not _card.blamed(error):
+            raise
         choice.gone = True
         choice.say(
             f"the GPU failed, and the CPU went on with the same result: {type(error).__name__}: "
@@ -108,9 +111,11 @@ def _tried(work: str) -> str:
 
     if work not in _trusted:
         try:
-            with working_on("cpu"):  # whom the card is compared with
+            with working_on("cpu"), _card.quiet():  # the CPU's answer is what it is compared with
                 _trusted[work] = fault(work)
-        except _card.faults() as error:
+        except Exception as error:
+            if not _card.blamed(error):
+                raise
             _trusted[work] = f"{type(error).__name__} in its self-test"
     return _trusted[work]
 

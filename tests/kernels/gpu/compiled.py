@@ -32,7 +32,7 @@ scanned = [single2, f2, f1, f3, single2, single1, f2, f1, f3, i1, i1, *[types.fl
 
 KERNELS = {
     **{
-        f"{name}, {depth} at once": (_scan.scan_of(depth, rule), [*scanned, lists, i1])
+        f"{name}, {depth} at once": (_scan.scan_of(depth, rule, _scan.SHAPE), [*scanned, lists, i1])
         for name, rule, lists in (
             ("nearest", _lists.NEAREST, near),
             ("own rank", own_rank.COUNTED, counts),

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.device import working_on
-from sfumato.kernels.gpu import _card
+from sfumato.kernels.gpu import _card, _passes
 from sfumato.kernels.gpu import nearest as module
 from sfumato.kernels.gpu._passes import bytes_of
+from sfumato.kernels.gpu._scan import Shape
 from sfumato.kernels.neighbours.linkage import Nearest, nearest
 from sfumato.kernels.neighbours.nearest_k import TOLERANCE, NearestK, nearest_k
 from tests.kernels.gpu.adversarial import files
@@ -100,6 +101,16 @@ def test_what_does_not_fit_goes_there_in_parts(
         patch.setattr(_card, "room", lambda: room)
         _neighbours(a, b, min(2, len(b)))
         _linked(a, b, np.full(len(a), -1), 1e-9)
+
+
+@settings(max_examples=6)
+@given(files(most=20), st.integers(1, 3))
+def test_other_shapes(both: tuple[np.ndarray, np.ndarray], k: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for part in (_passes, module):
+            patch.setattr(part, "SHAPE", Shape(8, 4, 3, 1))
+        _neighbours(*both, min(k, len(both[1])))
+        _linked(*both, np.full(len(both[0]), -1), 1e-9)
 
 
 def test_more_ties_than_a_list_holds_are_counted_anew() -> None:

@@ -263,7 +263,7 @@ def test_what_cannot_be_refined_is_refused(
 def test_among_many_points_of_many_columns_neighbours_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    x = np.random.default_rng(3).normal(size=(60, 4)).round(1)[np.arange(80) % 60]
+    x = np.random.default_rng(3).normal(size=(60, 4))[np.arange(80) % 60]
     few = _near.nearest_records(x, 5)
     monkeypatch.setattr(_near, "FEW_POINTS", 10)
     monkeypatch.setattr(_near, "FEW_COORDINATES", 3)

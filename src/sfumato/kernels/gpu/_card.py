@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,20 +44,21 @@ def room() -> int:
     return int(min(cuda.current_context().get_memory_info()[0], 1 << 50) * SHARE)
 
 
-def faults() -> tuple[type[Exception], ...]:
-    """What the card, its driver and its compiler raise, and too little memory on either side."""
-    from numba.core.errors import NumbaError
-    from numba.cuda.cudadrv import driver, error
+def blamed(error: Exception) -> bool:
+    """Whether an error is the card's, its driver's or its compiler's, or tells of too little memory
+    on either side."""
+    rooms = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
+    return isinstance(error, MemoryError | OSError) or bool(rooms & {"numba", "cuda", "llvmlite"})
 
-    here = [
-        found
-        for module in (driver, error)
-        for word in dir(module)
-        if isinstance(found := getattr(module, word), type)
-        and issubclass(found, Exception)
-        and found.__module__.startswith("numba")
-    ]
-    return (NumbaError, MemoryError, OSError, *here)
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside, numba does not remark that a small search is small."""
+    from numba.core.errors import NumbaPerformanceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        yield
 
 
 @dataclass

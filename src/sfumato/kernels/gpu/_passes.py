@@ -107,7 +107,7 @@ def scanned(
 
     # d products and sums, three roundings of what goes in, and room to spare (docs/gpu.md).
     error = (d + 12) * 2.0**-24
-    scan = scan_of(depth, rule)
+    scan = scan_of(depth, rule, SHAPE)
     for low in range(0, n, part):
         high = min(low + part, n)
         points = _card.sent(ours.points[low:high])

@@ -78,7 +78,7 @@ def depth_of(d: int) -> tuple[int, int]:
 
 
 @cache
-def scan_of(depth: int, rule: Rule, shape: Shape = SHAPE) -> Any:
+def scan_of(depth: int, rule: Rule, shape: Shape) -> Any:
     """The kernel for points whose coordinates are padded to a multiple of `depth`."""
     limit_of, decide = rule
     tile, side, hits_kept, blocks = shape
