@@ -35,8 +35,10 @@ from sfumato.kernels import device
 from sfumato.kernels.device import working_on
 from sfumato.kernels.gpu import _card
 from sfumato.kernels.gpu import mdav as card_mdav
+from sfumato.kernels.gpu import v_mdav as card_v_mdav
 from sfumato.kernels.gpu._exact import SIMULATED
 from sfumato.kernels.micro.mdav import mdav
+from sfumato.kernels.micro.v_mdav import v_mdav
 from sfumato.kernels.neighbours.linkage import nearest
 from sfumato.kernels.neighbours.nearest_k import nearest_k
 from sfumato.kernels.neighbours.own_rank import own_rank
@@ -86,6 +88,11 @@ def grouped(n: int, d: int, k: int) -> Callable[[], Sequence[np.ndarray]]:
     return lambda: [mdav(x, none, [], k)]
 
 
+def grown(n: int, d: int) -> Callable[[], Sequence[np.ndarray]]:
+    x = files(n, d)[0]
+    return lambda: [v_mdav(x, K, 0.2)]
+
+
 class Row(NamedTuple):
     """One search."""
 
@@ -105,6 +112,7 @@ ROWS = (
     Row("prediction", predicted, 1_000_000, 28, 4.0),
     Row("mdav, k = 3", partial(grouped, k=3), 1_000_000, 10, 10.0),
     Row("mdav, k = 5", partial(grouped, k=5), 1_000_000, 50, 20.0),
+    Row("v-mdav, k = 5", grown, 1_000_000, 10, None),
     Row("non-participation", taken_part, 100_000, 28, 5.0),
 )
 WORKS = {
@@ -112,6 +120,7 @@ WORKS = {
     "nearest-k": neighbours,
     "own-rank": ranked,
     "mdav": partial(grouped, k=K),
+    "v-mdav": grown,
 }
 """What `device = "auto"` decides, each with a search that is that work and little else."""
 
@@ -251,7 +260,7 @@ def shown(lines: list[dict[str, Any]]) -> str:
                f"{one['sent'] / 1e6:,.1f}", f"{one['fetched'] / 1e6:,.1f}",
                f"{one['loaded'] / 1e9:,.1f}"]  # fmt: skip
         if timed:
-            row += [f"{one['seconds']:.2f}", str(one["goal"]), f"{one['first']:.1f}",
+            row += [f"{one['seconds']:.2f}", str(one["goal"] or ""), f"{one['first']:.1f}",
                     f"{one['share']:.0%}", one["bound by"]]  # fmt: skip
         row += [f"{one['compared']:,}", "yes" if one["same"] else "NO"]
         if timed:
@@ -291,7 +300,7 @@ def main() -> None:
         sys.exit(f"nothing to measure: {reason}")
     fit: Any = nullcontext()
     if given.quick:
-        card_mdav.FEW = 0  # else so few rows are all left to the CPU
+        card_mdav.FEW = card_v_mdav.FEW = 0  # else so few rows are all left to the CPU
         sys.path.insert(0, str(ROOT))
         from tests.kernels.gpu.simulator import fit as made_fit
 

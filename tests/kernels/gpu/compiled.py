@@ -12,7 +12,7 @@ from typing import Any
 import numba.cuda.dispatcher
 from numba import cuda, types
 
-from sfumato.kernels.gpu import _lists, _passes, _recount, _scan, mdav, own_rank
+from sfumato.kernels.gpu import _grid, _lists, _passes, _recount, _scan, mdav, own_rank, v_mdav
 
 CARD = (9, 0)
 
@@ -28,6 +28,8 @@ i1, i2, single1, single2 = (
 )
 near = types.NamedTuple([f1, f2, i2, f2, i2, i2, i1], _lists.Lists)
 counts = types.NamedTuple([f1, f1, i1, i1, i1], own_rank._Counts)
+rows = types.NamedTuple([f2, i1, array(types.int32, 1), f1], _grid.Rows)
+notes = types.NamedTuple([f1, i1, f1, i1, f1, i1, i1], _grid.Notes)
 scanned = [single2, f2, f1, f3, single2, single1, f2, f1, f3, i1, i1, *[types.float64] * 3]
 
 KERNELS = {
@@ -42,11 +44,11 @@ KERNELS = {
     "settle": (_recount.settle, [f1, f2, i2, i2, i1, i1, i1]),
     "recount": (_recount.recount, [f1, i1, f2, f2, f3, types.int64, i1, i1, i1, i1]),
     "fill": (_passes._fill, [f1, types.float64]),
-    "mdav": (
-        mdav.kernel_of(mdav.SHAPE),
-        [f2, i1, array(types.int32, 1), f1, f2, f1, i1, f1, i1, f1, i1, i1, i1,
-         types.int64, types.int64],
+    "v-mdav": (
+        v_mdav.kernel_of(_grid.SHAPE),
+        [rows, notes, f1, i1, i1, types.int64, types.float64, types.int64],
     ),
+    "mdav": (mdav.kernel_of(_grid.SHAPE), [rows, notes, f2, i1, types.int64, types.int64]),
 }  # fmt: skip
 
 

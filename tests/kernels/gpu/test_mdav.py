@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.kernels.device import working_on
 from sfumato.kernels.gpu import mdav as module
+from sfumato.kernels.gpu._grid import MOST_COLUMNS, MOST_K, Shape
 from sfumato.kernels.micro.mdav import add_up, mdav
 from tests.kernels.gpu.adversarial import files
 from tests.oracle.mdav import mdav as oracle
@@ -63,7 +64,7 @@ def test_rows_are_dealt_anew_where_too_many_come_close(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "FEW", 0)
     with working_on("gpu") as said:
         mdav(x[:6], np.empty((6, 0), np.int32), [], 3)  # its self-test
-        monkeypatch.setattr(module, "SHAPE", module.Shape(4, 4, 6))
+        monkeypatch.setattr(module, "SHAPE", Shape(4, 4, 6))
         monkeypatch.setattr(np.random, "default_rng", lambda d: dealt.append(d) or generator(d))
         found = mdav(x, np.empty((60, 0), np.int32), [], 5)
     assert said == []
@@ -72,9 +73,7 @@ def test_rows_are_dealt_anew_where_too_many_come_close(monkeypatch: pytest.Monke
         assert found.tolist() == mdav(x, np.empty((60, 0), np.int32), [], 5).tolist()
 
 
-@pytest.mark.parametrize(
-    ("columns", "k"), [(module.MOST_COLUMNS + 1, 2), (1, module.MOST_K + 1), (0, 3)]
-)
+@pytest.mark.parametrize(("columns", "k"), [(MOST_COLUMNS + 1, 2), (1, MOST_K + 1), (0, 3)])
 def test_what_is_not_formed_there_is_the_cpus(columns: int, k: int) -> None:
     x = np.random.default_rng(0).normal(size=(2 * k, columns))
     none = np.empty((2 * k, 0), np.int32)

@@ -14,14 +14,18 @@ from ..arrays import Floats
 from ..groups import numbered
 from ..micro.mdav import add_up
 from ..micro.mdav import mdav as groups_of
+from ..micro.v_mdav import finish
+from ..micro.v_mdav import v_mdav as sizes_vary
 from ..neighbours.linkage import nearest as link
 from ..neighbours.linkage import to_own
 from ..neighbours.nearest_k import TOLERANCE, nearest_k
 from ..neighbours.own_rank import own_rank as rank
+from ..neighbours.remaining import from_centroid
 from ._exact import SIMULATED
 from .mdav import mdav
 from .nearest import nearest
 from .own_rank import own_rank
+from .v_mdav import v_mdav
 
 
 def problem(rows: int, columns: int) -> tuple[Floats, Floats]:
@@ -102,11 +106,26 @@ def _mdav() -> bool:
     return True
 
 
+def _v_mdav() -> bool:
+    for rows, columns in SIZES:
+        _, x = problem(rows, columns)
+        seeds = np.argsort(-from_centroid(x), kind="stable").astype(np.int64)
+        for k, gain in ((2, 1.0), (5, 0.5)):
+            told = v_mdav(x, k, gain, seeds, few=0)
+            if told is None:
+                return False
+            finish(x, k, told.label, told.groups)
+            if not np.array_equal(told.label, sizes_vary(x, k, gain)):
+                return False
+    return True
+
+
 TESTS: Mapping[str, Callable[[], bool]] = {
     "nearest": _nearest,
     "nearest-k": _nearest_k,
     "own-rank": _own_rank,
     "mdav": _mdav,
+    "v-mdav": _v_mdav,
 }
 
 
