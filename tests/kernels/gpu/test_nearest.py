@@ -103,6 +103,19 @@ def test_what_does_not_fit_goes_there_in_parts(
         _linked(a, b, np.full(len(a), -1), 1e-9)
 
 
+def test_what_fits_goes_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(4.0 * module.SHAPE.tile + 1)[:, None]
+    slabs, parts, slab = [], [], _passes._slab
+    monkeypatch.setattr(_passes, "_slab", lambda *given: slabs.append(given) or slab(*given))
+    monkeypatch.setattr(_passes, "report", lambda *given: parts.append(given))
+    with working_on("gpu"):
+        nearest_k(x, x, 1)  # its self-test
+        slabs.clear()
+        parts.clear()
+        nearest_k(x, x, 2)
+    assert (len(slabs), len(parts)) == (1, 1)
+
+
 @settings(max_examples=6)
 @given(files(most=20), st.integers(1, 3))
 def test_other_shapes(both: tuple[np.ndarray, np.ndarray], k: int) -> None:

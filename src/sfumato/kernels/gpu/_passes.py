@@ -92,8 +92,8 @@ def scanned(
     (n, d), m = ours.points.shape, len(theirs.points)
     one = bytes_of(d)
     room = _card.room() - 8 * len(theirs.rows)  # at most all rows, whatever the slab
-    part = _tiles(min(n, SOME, room // 2 // (one + each)))
-    slab = _tiles(min(m, (room - part * (one + each)) // one))
+    part = _at_once(n, min(SOME, room // 2 // (one + each)))
+    slab = _at_once(m, (room - part * (one + each)) // one)
     if part <= 0 or slab <= 0:
         raise MemoryError("the card has too little memory for one tile of records")
     kept = _slab(theirs, 0, m) if slab >= m else None
@@ -132,9 +132,9 @@ def scanned(
         report("nearest records", high, n)
 
 
-def _tiles(records: int) -> int:
-    """So many records in whole tiles, downwards; one tile where there are fewer."""
-    return max(records, SHAPE.tile) // SHAPE.tile * SHAPE.tile if records > 0 else 0
+def _at_once(records: int, room: int) -> int:
+    """All records where there is room for them, else as many whole tiles as there is room for."""
+    return records if records <= room else room // SHAPE.tile * SHAPE.tile
 
 
 def _up(records: int) -> int:
