@@ -19,8 +19,8 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocess
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv studio studio-images spark demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
-	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor bench-studio docs lock sbom clean
+.PHONY: help venv studio studio-images spark gpu demo test lint golden statistical heavy coverage nightly refusals mutants fuzz property soak soak-studio bench bench-microaggregation bench-masking \
+	bench-spectral bench-generalization bench-sets bench-scale bench-tables bench-attacks bench-crc bench-first-minute bench-roles bench-costs bench-advisor bench-studio bench-gpu docs lock sbom clean
 
 help:
 	@echo "make demo     from generated patient records to releases with their evidence"
@@ -53,9 +53,11 @@ help:
 	@echo "make bench-costs  CPU seconds and memory of what \`sfumato advise\` tries, on a million records"
 	@echo "make bench-advisor  what \`sfumato advise\` takes, beside all that it could try, on six files; hours"
 	@echo "make bench-studio  the studio on a million records: first view, every click beside a run, memory"
+	@echo "make bench-gpu  nearest records on a GPU beside the CPU, and whether they are the same (ARGS=--quick: no GPU)"
 	@echo "make bench-generalization  lattice, local recoding, ambiguators and j-anonymity, beside ARX and the thesis"
 	@echo "make docs     the catalogue, the reference pages and docs/seeds.md, from the declarations"
 	@echo "make spark    PySpark in .venv, for the tests of Spark (they need Java 17, and skip without)"
+	@echo "make gpu      numba-cuda in .venv, for the tests of kernels on a GPU (they run on numba's simulator)"
 	@echo "make lock     write requirements.lock anew (needs uv; UPGRADE=1 takes the newest versions)"
 	@echo "make sbom     build/sbom.json: what runs Sfumato, with versions and licences (CycloneDX)"
 	@echo "make venv     only the set-up, in .venv (PYTHON=python3.12 chooses the interpreter)"
@@ -116,9 +118,17 @@ spark: .venv/.installed-spark
 
 .venv/.installed-spark: .venv/.installed
 	@echo "installing PySpark in .venv"
-	@cp requirements.lock .venv/wanted.lock
+	@sed '/^# == gpu/,$$d' requirements.lock > .venv/wanted.lock
 	@$(LOCKED)
 	@touch .venv/.installed-spark
+
+gpu: .venv/.installed-gpu
+
+.venv/.installed-gpu: .venv/.installed
+	@echo "installing numba-cuda in .venv"
+	@sed '/^# == spark/,/^# == gpu/d' requirements.lock > .venv/wanted.lock
+	@$(LOCKED)
+	@touch .venv/.installed-gpu
 
 test: lint
 	$(PYTEST)
@@ -269,6 +279,10 @@ bench-advisor: .venv/.installed
 # Ten minutes, most of them two trials of a million records.
 bench-studio: .venv/.installed
 	$(BIN)/python benchmarks/studio.py
+
+# Needs numpy, scipy, numba and numba-cuda alone, and a GPU; ARGS=--quick runs on numba's simulator.
+bench-gpu: .venv/.installed-gpu
+	$(BIN)/python benchmarks/gpu.py $(ARGS)
 
 docs: .venv/.installed
 	$(BIN)/python -m sfumato.catalogue

@@ -65,6 +65,33 @@ def test_from_a_file_to_a_release(sfumato, register: Path, tmp_path: Path) -> No
     assert sfumato("protect", "register.toml", "--replace").code == 0
 
 
+PLAN = """
+input = { path = "x.csv", others = "quasi" }
+steps = [{ use = "mdav", k = 4 }]
+require = { exposure = false }
+measures = { dbrl = {} }
+output = { path = "out" }
+"""
+
+
+def test_a_gpu_that_is_not_there_is_told_of_once(
+    sfumato, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sfumato.kernels.gpu import _card
+
+    monkeypatch.setattr(_card, "why_none", lambda: "there is no GPU")
+    rows = "".join(f"{(7 * i) % 31}.5,{(i * i) % 29}.25\n" for i in range(60))
+    (tmp_path / "x.csv").write_text("a,b\n" + rows)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    made = sfumato("protect", "plan.toml", "--device", "gpu")
+    assert made.code == 0, made.err
+    assert (made.out + made.err).count("there is no GPU") == 1
+    assert "there is no GPU" not in (tmp_path / "out" / "report.html").read_text()
+    wrong = sfumato("protect", "plan.toml", "--device", "tpu", "--replace")
+    assert wrong.code != 0
+    assert "'auto', 'cpu' or 'gpu'" in wrong.err
+
+
 def test_init_guesses_roles_with_reasons(sfumato, register: Path) -> None:
     sfumato("init", "register.csv")
     plan = sf.Plan.read("register.toml")

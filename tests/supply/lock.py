@@ -5,7 +5,7 @@
 It needs uv. The file holds the hashes of every wheel and source of a version, so that other systems
 and newer Pythons can install it as well, and no address: whoever installs says from where. Its
 sections follow one another, so that a set-up that needs less takes a beginning of it: what runs and
-builds Sfumato, what the studio needs besides, what developers need, and what Spark needs.
+builds Sfumato, what the studio needs besides, what developers need, what Spark needs, what a GPU.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ SECTIONS = {
     "studio": ("studio",),
     "dev": ("studio", "dev"),
     "spark": ("studio", "dev", "spark"),
+    "gpu": ("studio", "dev", "spark", "gpu"),
 }
 """By section, the extras that it and the sections above it hold."""
 TITLES = {
@@ -33,6 +34,7 @@ TITLES = {
     "studio": "# == studio: what the extra `studio` needs besides",
     "dev": "# == dev: what developers need besides",
     "spark": "# == spark: what the extra `spark` needs besides",
+    "gpu": "# == gpu: what the extra `gpu` needs besides",
 }
 EDITABLES = "editables"
 """What hatchling asks for besides, where a project is installed as it stands."""
@@ -89,7 +91,7 @@ def pins_of(found: dict[str, str]) -> str:
 
 def made(pins: str) -> str:
     """The lock. What a section resolves to is what the whole does, so it keeps to that."""
-    whole = compiled(SECTIONS["spark"], pins)
+    whole = compiled(SECTIONS["gpu"], pins)
     text, above = HEAD, set[str]()
     for name, extras in SECTIONS.items():
         chosen = compiled(extras, pins_of(whole))

@@ -26,7 +26,7 @@ def test_every_line_is_a_version_with_hashes_and_no_address() -> None:
 
 def test_each_section_holds_what_its_extras_ask_for() -> None:
     found = sections(TEXT)
-    assert list(found) == ["run", "studio", "dev", "spark"]
+    assert list(found) == ["run", "studio", "dev", "spark", "gpu"]
     asked = {
         "run": [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]],
         **{name: PROJECT["project"]["optional-dependencies"][name] for name in list(found)[1:]},

@@ -125,6 +125,9 @@ def protect(
     ] = "",
     memory: Annotated[str, Option(help="Memory that the engine may use: 3 GiB.")] = "",
     threads: Annotated[int | None, Option(help="Cores that the engine may use.", min=1)] = None,
+    device: Annotated[
+        str, Option(help="Where records are compared: auto, cpu or gpu (the plan's).")
+    ] = "",
     temporary: Annotated[
         str, Option(help="Folder for what does not fit into memory (beside the release).")
     ] = "",
@@ -150,6 +153,7 @@ def protect(
     if said := {k: word for k, word in {"database": database, "table": table}.items() if word}:
         chosen = chosen.with_(output=Output.build({**chosen.output.parameters(), **said}))
     place = {"memory": memory, "threads": threads, "temporary": temporary, "master": master}
+    place |= {"device": device}
     chosen = chosen.on_engine(engine, {key: word for key, word in place.items() if word})
     if ledger_exception:
         chosen = chosen.excepted(ledger_exception)

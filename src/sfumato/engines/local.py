@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field
+
+from ..kernels.device import Device
 from ..protocols import Engine
 from .relation import Relation, Whole
 
@@ -23,6 +26,12 @@ class Local(Engine):
 
     name: ClassVar[str] = "local"
     in_memory: ClassVar[bool] = True
+
+    device: Device = Field(
+        "auto",
+        description="where records are compared with one another, with the same result: gpu, the "
+        "cpu, or what is sooner",
+    )
 
     def run(self, task: Task, table: Table, rng: np.random.Generator) -> Outcome:
         """The task's outcome."""

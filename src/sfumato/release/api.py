@@ -17,6 +17,7 @@ from ..data.schema import Role
 from ..data.table import Table, as_frame, table
 from ..errors import ParameterError
 from ..kernels.arrays import Bools
+from ..kernels.device import Device
 from ..progress import Listener
 from ..protocols import Engine, Measure, Measurement, Method, Partitioner, Verb
 from ..registry import entries, find
@@ -302,6 +303,7 @@ def protect(
     output: str | Path = ...,
     progress: Listener | None = ...,
     engine: Literal["local"] | None = ...,
+    device: Device | None = ...,
 ) -> Release: ...
 @overload
 def protect(
@@ -320,6 +322,7 @@ def protect(
     seed: int | None = None,
     *,
     engine: Engine | str | None = None,
+    device: Device | None = None,
     **more: Any,
 ) -> Release | LargeRelease | TableRelease:
     """Protect records by a plan, its file, a method or a list of them; or a table of cells by a
@@ -333,13 +336,16 @@ def protect(
 
     `engine` is where records are masked, the plan's unless given: "duckdb", or
     `sf.method("duckdb", memory="3 GiB")`. What does not fit into memory is given by its path, and
-    its release is written at `output` at once.
+    its release is written at `output` at once. `device` is where records are compared with one
+    another: "cpu", "gpu", or "auto".
     """
     if isinstance(table, CellTable):
         return protect_cells(table, "modular-suppression" if plan is None else plan, seed, **more)
     plan = as_plan(_for_records(plan, more))
     if engine is not None:
         plan = plan.with_(engine=build("engine", engine, {}) if isinstance(engine, str) else engine)
+    if device is not None:
+        plan = plan.on_engine("", {"device": device})
     if not plan.engine.in_memory:
         from .large.run import protect_large
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.micro.mdav._search import mdav
+from sfumato.kernels.micro.refine import _near
 from sfumato.kernels.micro.refine._moves import best_between, exchange
 from sfumato.kernels.micro.refine._near import nearest_records
 from sfumato.kernels.micro.refine._search import (
@@ -257,3 +258,13 @@ def test_what_cannot_be_refined_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         start(points, labels, k, 0)
+
+
+def test_among_many_points_of_many_columns_neighbours_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = np.random.default_rng(3).normal(size=(60, 4))[np.arange(80) % 60]
+    few = _near.nearest_records(x, 5)
+    monkeypatch.setattr(_near, "FEW_POINTS", 10)
+    monkeypatch.setattr(_near, "FEW_COORDINATES", 3)
+    assert _near.nearest_records(x, 5).tolist() == few.tolist()

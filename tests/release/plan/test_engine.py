@@ -18,9 +18,18 @@ def test_a_plan_runs_here_unless_it_says_otherwise() -> None:
     assert Plan.parse(f'[engine]\nuse = "local"\n{STEP}') == plan
 
 
+def test_a_device_is_this_machines() -> None:
+    plan = Plan.parse(f'[engine]\ndevice = "gpu"\n{STEP}')
+    assert plan.engine == Local(device="gpu")
+    assert Plan.parse(plan.to_toml()) == plan
+    assert Plan.parse(STEP).on_engine("", {"device": "gpu"}) == plan
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ('device = "tpu"', "auto"),
+        ('use = "duckdb"\ndevice = "gpu"', "has no such parameter"),
         ('use = "lokal"', "did you mean 'local'"),
         ('use = "local"\nmemory = "3 GiB"', "has no such parameter"),
         ('memory = "3 GiB"', "engine.use: is needed"),

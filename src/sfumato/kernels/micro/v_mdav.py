@@ -26,6 +26,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.device import on_card
 from sfumato.kernels.groups import group_means
 from sfumato.kernels.neighbours.remaining import (
     NOBODY,
@@ -102,7 +103,7 @@ def _split(x: Floats, rows: Ints, k: int) -> Ints:
     return rows[np.argsort(distance, kind="stable")[:k]]
 
 
-def _finish(x: Floats, k: int, labels: Ints, groups: int) -> None:
+def finish(x: Floats, k: int, labels: Ints, groups: int) -> None:
     """Give the records left to their nearest groups, and split the groups that are too large."""
     left = np.flatnonzero(labels < 0)
     if not left.size:
@@ -117,6 +118,13 @@ def _finish(x: Floats, k: int, labels: Ints, groups: int) -> None:
     for g in np.flatnonzero(np.bincount(labels, minlength=groups) >= 2 * k):
         labels[_split(x, np.flatnonzero(labels == g), k)] = groups
         groups += 1
+
+
+def _on_card(x: Floats, k: int, gain: float, seeds: Ints) -> tuple[Ints, int, int] | None:
+    """Labels until few records are free, how many these are, and how many groups there are."""
+    from sfumato.kernels.gpu import v_mdav as card
+
+    return card.v_mdav(x, k, gain, seeds)
 
 
 def v_mdav(points: ArrayLike, k: int, gain: float = 0.2) -> NDArray[np.int64]:
@@ -136,6 +144,10 @@ def v_mdav(points: ArrayLike, k: int, gain: float = 0.2) -> NDArray[np.int64]:
     seeds = np.argsort(-from_centroid(x), kind="stable").astype(np.int64)
     labels = np.full(n, -1, np.int64)
     at, groups, free = 0, 0, n
+    size = (n, n, x.shape[1], k)
+    formed = on_card("v-mdav", size, lambda: _on_card(x, k, float(gain), seeds))
+    if formed is not None:
+        labels, free, groups = formed
     while free >= k:
         tree = plant(x, np.flatnonzero(labels < 0))
         # A tree that has lost half of its records is slower than a new one.
@@ -146,5 +158,5 @@ def v_mdav(points: ArrayLike, k: int, gain: float = 0.2) -> NDArray[np.int64]:
                 tree, x, k, float(gain), seeds, at, labels, groups, free, until
             )
             report("forming groups", n - free, n)
-    _finish(x, k, labels, groups)
+    finish(x, k, labels, groups)
     return labels

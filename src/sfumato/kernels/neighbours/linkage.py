@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
+from sfumato.kernels.device import on_card
 from sfumato.kernels.neighbours.blocks import (
     LARGEST,
     distinct_rows,
@@ -287,12 +288,18 @@ def nearest(
     if mine.size and (mine.min() < -1 or mine.max() >= len(xb)):
         raise ValueError("own must name rows of b, or -1")
     rule = where_missing(xa, xb, penalty)
+    # A row's own masked record is seldom far: its distance is a good limit to start from.
+    far = to_own(xa, xb, mine, weights, penalty)
+    size = (len(xa), len(xb), p, 1)
+    plain = q == 0 and bool(np.all(rule < 0.0))
+    near = on_card("nearest", size, lambda: _on_card(xa, xb, tolerance, far) if plain else None)
+    if near is not None:
+        distance, ties, lead = near
+        return Nearest(distance, ties, _own_tied(far, distance, tolerance, mine), lead)
     blocks, boxes, copies, lowest = masked_blocks(xb, weights)
     first_a, member = distinct_rows(xa.view(np.int64), np.empty((len(xa), 0), np.int32))
     order = order_in_blocks(xa, weights, first_a, BLOCK)
     rows, groups = queries(xa, order)
-    # A row's own masked record is seldom far: its distance is a good limit to start from.
-    far = to_own(xa, xb, mine, weights, penalty)
     least, ties, first = far[order], np.empty(len(order), np.int64), np.empty_like(order)
 
     def work(start: int, stop: int) -> None:
@@ -304,5 +311,20 @@ def nearest(
     place[member[order]] = np.arange(len(order))
     where = place[member]
     distance = least[where]
-    own_tied = far <= distance + tolerance * distance
-    return Nearest(distance, ties[where], own_tied & (mine >= 0), first[where])
+    return Nearest(distance, ties[where], _own_tied(far, distance, tolerance, mine), first[where])
+
+
+def _own_tied(far: Floats, distance: Floats, tolerance: float, own: Ints) -> NDArray[np.bool_]:
+    """Whether each row's own masked record is among the nearest."""
+    tied: NDArray[np.bool_] = (far <= distance + tolerance * distance) & (own >= 0)
+    return tied
+
+
+def _on_card(
+    a: Floats, b: Floats, tolerance: float, far: Floats
+) -> tuple[Floats, Ints, Ints] | None:
+    """Least distances, how many rows tie, and the lowest of them; of numbers without gaps."""
+    from ..gpu.nearest import nearest
+
+    found = nearest(a, b, 1, tolerance, lambda least: least + tolerance * least, far)
+    return None if found is None else (found.squares[:, 0], found.ties, found.first)

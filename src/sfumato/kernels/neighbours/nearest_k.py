@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+from ..device import on_card
 from ..threads import in_parts
 from .blocks import LARGEST, box_distances, distinct_rows, order_in_blocks, ranked
 
@@ -198,6 +199,9 @@ def nearest_k(
     a, b = checked_points(targets, release, k)
     if not len(a):
         return NearestK(np.empty((0, k), np.int64), np.empty((0, k)), np.empty(0, np.int64))
+    size = (len(a), len(b), a.shape[1], k)
+    if (found := on_card("nearest-k", size, lambda: _on_card(a, b, k))) is not None:
+        return found
     blocks, centre, unit = _arranged(b, a)
     first, member = distinct_rows(a.view(np.int64), np.empty((len(a), 0), np.int32))
     order = order_in_blocks(a, np.empty(0), first, BLOCK)
@@ -216,6 +220,13 @@ def nearest_k(
     place[member[order]] = np.arange(n)
     where = place[member]
     return NearestK(rows[where], squares[where], ties[where])
+
+
+def _on_card(a: Floats, b: Floats, k: int) -> NearestK | None:
+    from ..gpu.nearest import nearest
+
+    found = nearest(a, b, k, TOLERANCE, lambda least: least * (1 + TOLERANCE))
+    return None if found is None else NearestK(found.rows, found.squares, found.ties)
 
 
 def checked_points(targets: np.ndarray, release: np.ndarray, k: int) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.device import on_card
 from sfumato.kernels.neighbours.blocks import order_in_blocks, ranked
 from sfumato.kernels.neighbours.linkage import (
     BLOCK,
@@ -121,6 +122,13 @@ def own_rank(
         raise ValueError("enough is at least 1, and the tolerance from 0 to below 1")
     weights, penalty = np.ones(xa.shape[1] - p), np.ones(p)
     rule = where_missing(xa, xb, penalty)
+    size = (len(xa), len(xb), p, enough)
+    plain = p == xa.shape[1] and bool(np.all(rule < 0.0))
+    counted = on_card(
+        "own-rank", size, lambda: _on_card(xa, xb, mine, tolerance, enough) if plain else None
+    )
+    if counted is not None:
+        return counted
     blocks, boxes, copies, _ = masked_blocks(xb, weights)
     order = order_in_blocks(xa, weights, np.arange(len(xa)), BLOCK)
     rows, groups = queries(xa, order)
@@ -135,3 +143,18 @@ def own_rank(
     nearer, ties = np.empty_like(found), np.empty_like(level)
     nearer[order], ties[order] = found, level
     return OwnRank(nearer, ties)
+
+
+def _on_card(a: Floats, b: Floats, own: Ints, tolerance: float, enough: int) -> OwnRank | None:
+    """The same of numbers without gaps."""
+    from ..gpu import own_rank as card
+
+    far = to_own(a, b, own, np.empty(0), np.ones(a.shape[1]))
+    has = far < np.inf
+    low, high = np.full(len(a), -1.0), np.full(len(a), -1.0)
+    low[has], high[has] = far[has] - tolerance * far[has], far[has] + tolerance * far[has]
+    found = card.own_rank(a, b, low, high, enough)
+    if found is None:
+        return None
+    settled = has & (found[:, 0] < enough)
+    return OwnRank(np.where(settled, found[:, 0], enough), np.where(settled, found[:, 1], 0))

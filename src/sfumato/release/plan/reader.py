@@ -132,6 +132,8 @@ class Reader:
 
     def engine(self) -> Engine:
         given = self.document.get("engine", {"use": "local"})
+        if isinstance(given, dict) and "device" in given:
+            given = {"use": "local", **given}
         found: Engine | None = self.named("engine", ["engine"], given, files=("temporary",))
         return found or Local()
 

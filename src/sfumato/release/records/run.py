@@ -23,6 +23,7 @@ from ...data.table import Table, with_others, with_person
 from ...data.table import table as make_table
 from ...engines.local import Local
 from ...errors import InputError, ParameterError, ReleaseRefused, SchemaError
+from ...kernels.device import working_on
 from ...progress import Listener, listening, silent
 from ...protocols import Finding, Measure, Measurement
 from ...rng import draw_seed, stream
@@ -65,11 +66,24 @@ def protect(
     drawn. `given` are releases of the same people that are public already.
     """
     plan = beside(as_plan(plan, require, measures), given)
+    with working_on(plan.engine.device if isinstance(plan.engine, Local) else "auto") as said:
+        return _protected(table, plan, seed, reference, output, progress or silent, said)
+
+
+def _protected(
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    reference: Any,
+    output: str | Path,
+    tell: Listener,
+    said: list[str],
+) -> Release:
+    """The release; of the device that works, what there is to say is in `said` by then."""
     check_plan(plan)
     asked, plan = plan, gated(plan)
     warnings: list[str] = []
     seed = draw_seed() if seed is None else checked_or_told(seed, warnings)
-    tell = progress or silent
     original = with_columns_of(plan, table)
     check_roles(original)
     check_gate(plan, original)
@@ -106,7 +120,7 @@ def protect(
         draft.pair,
         replace(
             evidence,
-            owner_notes=(*warnings, *draft.owner_notes),
+            owner_notes=(*warnings, *said, *draft.owner_notes),
             ledger=told,
             guessable_seed=guessable(seed),
         ),

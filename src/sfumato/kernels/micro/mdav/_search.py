@@ -14,8 +14,9 @@ already have been taken.)
 
 Arithmetic, so that groups are reproducible: a squared distance adds numeric columns in order, then
 the weights of the nominal columns that differ. Sums of the remaining records are kept in double-
-double (two floats, Dekker 1971), from which grouped records are subtracted: the centroid is the
-rounded exact sum over the count, however many groups were taken off. A tie goes to the lowest row.
+double (two floats, Dekker 1971), from which grouped records are subtracted, of each group the first
+record and then the others by rising rows: the centroid is the rounded exact sum over the count,
+however many groups were taken off. A tie goes to the lowest row.
 
 Speed: equal records are one point, with the rows that hold it. The farthest point is looked for in
 shells around the centroid (`mdav_shells`), the nearest ones in a tree of boxes (`mdav_tree`). Both
@@ -32,6 +33,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.kernels.arrays import Codes, Floats, Ints
+from sfumato.kernels.device import on_card
 from sfumato.kernels.groups import numbered
 from sfumato.kernels.micro.mdav._shells import (
     AHEAD,
@@ -89,7 +91,7 @@ class Remaining(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _sum(x: Floats, member: Ints, sums: Floats) -> None:
+def add_up(x: Floats, member: Ints, sums: Floats) -> None:
     """Sums of all rows."""
     for point in member:
         for j in range(len(sums)):
@@ -113,6 +115,17 @@ def _count_off(
                 if counts[at] > counts[best]:
                     best = at
             centre[p + j] = best - starts[j]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rise(rows: Ints) -> None:
+    """Put rows in rising order: that in which they are taken off the sums."""
+    for i in range(1, rows.size):
+        row, at = rows[i], i
+        while at > 0 and rows[at - 1] > row:
+            rows[at] = rows[at - 1]
+            at -= 1
+        rows[at] = row
 
 
 @njit(cache=True, nogil=True)
@@ -139,6 +152,7 @@ def _advance(
             if step == 1:
                 taken = found[1:]
                 nearest(t, point, x, weights, rows, place, work, marks, taken)
+                _rise(taken)
             size = 0
             for row in taken:
                 this = left.member[row]
@@ -190,8 +204,21 @@ def _start(numeric: Floats, nominal: Codes, weights: Floats) -> Remaining:
         centre=np.array([0.0] * p + [np.argmax(one) for one in counts], np.float64),
         label=np.full(n, -1, np.int64),
     )
-    _sum(left.x, member, left.sums)
+    add_up(left.x, member, left.sums)
     return left
+
+
+def _on_card(left: Remaining, numeric: Floats, k: int) -> tuple[int, int] | None:
+    """Let a card form groups until few rows remain; these are left as if it had been done here."""
+    from sfumato.kernels.gpu import mdav as card
+
+    formed = None if left.weights.size else card.mdav(numeric + 0.0, k, left.sums)
+    if formed is None:
+        return None
+    left.label[:], left.sums[:] = formed.label, formed.sums
+    points = len(left.place)
+    left.place[:, AHEAD] += np.bincount(left.member[left.label >= 0], minlength=points)
+    return formed.remaining, formed.groups
 
 
 def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> NDArray[np.int64]:
@@ -236,6 +263,9 @@ def mdav(x: ArrayLike, codes: ArrayLike, nominal_weights: ArrayLike, k: int) -> 
     left = _start(numeric, dense, weights)
     work = room(left.x.shape[1], k)
     remaining, groups = n, 0
+    formed = on_card("mdav", (n, n, numeric.shape[1], k), lambda: _on_card(left, numeric, int(k)))
+    if formed is not None:
+        remaining, groups = formed
     while remaining >= 2 * k:
         remaining, groups = _form(left, work, int(k), remaining, groups)
     left.label[left.label < 0] = groups

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sfumato.kernels.arrays import Floats, Ints
+from sfumato.kernels.neighbours.nearest_k import nearest_k
 
 TWINS = 4  # records of a point's own kind that are listed before the next points
 FEW_COORDINATES = 15  # beyond, a tree prunes nothing and comparing all is quicker
@@ -54,13 +55,7 @@ def _close_points(x: Floats, t: int) -> Ints:
     """The t points nearest to each, itself first."""
     many = len(x) > FEW_POINTS
     if many and x.shape[1] > FEW_COORDINATES:
-        from sklearn.neighbors import NearestNeighbors  # a second to import, and seldom needed
-
-        found = (
-            NearestNeighbors(n_neighbors=t, algorithm="brute")
-            .fit(x)
-            .kneighbors(x, return_distance=False)
-        )
+        found = nearest_k(x, x, t).rows
     else:
         _, found = cKDTree(x).query(x, t, eps=SLACK if many else 0.0)
     close = np.asarray(found, dtype=np.int64).reshape(len(x), t)
