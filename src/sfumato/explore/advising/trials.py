@@ -51,7 +51,7 @@ class Figures:
     risk: float = 1.0
     """What the best attack got beyond the control: the largest estimate."""
     low: float = 1.0
-    """The lower end of its interval."""
+    """The lower end of its interval, which may lie below 0."""
     high: float = 1.0
     """The upper bound of all attacks, corrected for their number."""
     worst: str = ""
@@ -241,7 +241,7 @@ class People:
         return replace(
             found,
             risk=max(float(one["advantage"]), 0.0),
-            low=max(float(one["interval"][0]), 0.0),
+            low=float(one["interval"][0]),
             high=attacks.value,
             worst=f"{best}: {one['worst']}" if best else "",
             ended=ended,
@@ -259,7 +259,7 @@ def figures_of(**words: Any) -> Figures:
 
 
 _FIGURES = TypeAdapter(Figures)
-_FORM = 3
+_FORM = 4
 """Of figures: a journal of another form does not speak of these."""
 
 
