@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from sfumato.attacks import controlled
+from sfumato.attacks import trial
 from sfumato.registry import Entry
 from tests.contract.promises import Pair, Promises, listed, write_list
 
@@ -17,7 +17,7 @@ REFUSALS = "refusals"
 @pytest.fixture(autouse=True)
 def few_people_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables here are small: attacks say what they found even of few people."""
-    monkeypatch.setattr(controlled, "FEWEST", 1)
+    monkeypatch.setattr(trial, "FEWEST", 1)
 
 
 Keeping = Callable[[str, Entry], AbstractContextManager[Promises]]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks import controlled
+from sfumato.attacks import trial as trials_of
 from sfumato.attacks.field import Field
 from sfumato.attacks.guesses import Margin, close
 from sfumato.attacks.mechanism import map as attack
@@ -35,7 +35,7 @@ PRAM = {
 
 @pytest.fixture(autouse=True)
 def few_people_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controlled, "FEWEST", 1)
+    monkeypatch.setattr(trials_of, "FEWEST", 1)
 
 
 def toy(n: int, seed: int) -> sf.Table:
