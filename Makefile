@@ -130,8 +130,10 @@ gpu: .venv/.installed-gpu
 	@$(LOCKED)
 	@touch .venv/.installed-gpu
 
-test: lint
-	$(PYTEST)
+# The checks of style have a core while the tests begin; either failing is a failure.
+test: .venv/.installed
+	@$(MAKE) --no-print-directory lint & style=$$!; $(PYTEST); tests=$$?; \
+	  wait $$style || { echo "make lint failed" >&2; exit 1; }; exit $$tests
 
 lint: .venv/.installed
 	$(BIN)/ruff check .
